@@ -1,0 +1,1 @@
+"""From the lake to the models: plain numbered SQL, run by DuckDB."""

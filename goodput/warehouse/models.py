@@ -1,0 +1,71 @@
+"""Finds the numbered SQL files: folder is schema, file is table, sorted path is execution order."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from goodput._resources import resource_dir
+from goodput.errors import GoodputError
+
+_NUMBERED = re.compile(r"\d+_(?P<name>.+)")
+_KEY = re.compile(r"--\s*(?P<key>grain|day|severity|label):\s*(?P<value>.+?)\s*\Z")
+
+
+@dataclass(frozen=True)
+class Model:
+    """One SQL file: a table's DDL (00_raw), a table's SELECT, or a check (90_checks)."""
+
+    path: Path
+    schema: str
+    name: str
+    sql: str
+    description: str
+    keys: dict[str, str]
+
+    @property
+    def table(self) -> str:
+        """The qualified name of the table it makes."""
+        return f"{self.schema}.{self.name}"
+
+    @property
+    def grain(self) -> list[str]:
+        """The columns that identify a row; empty where the grain is the row itself."""
+        grain = self.keys.get("grain", "row")
+        return [] if grain == "row" else [column.strip() for column in grain.split(",")]
+
+
+def _strip_number(name: str) -> str:
+    match = _NUMBERED.fullmatch(name)
+    if not match:
+        raise GoodputError(f"{name} under sql/ has no number; name it like 310_capacity.sql")
+    return match["name"]
+
+
+def parse_model(path: Path) -> Model:
+    """Reads one file; its leading comment is the description and the keys of its header."""
+    sql = path.read_text(encoding="utf-8")
+    description: list[str] = []
+    keys: dict[str, str] = {}
+    for line in sql.splitlines():
+        if not line.startswith("--"):
+            break
+        if match := _KEY.fullmatch(line):
+            keys[match["key"]] = match["value"]
+        else:
+            description.append(line.removeprefix("--").strip())
+    return Model(
+        path=path,
+        schema=_strip_number(path.parent.name),
+        name=_strip_number(path.stem),
+        sql=sql,
+        description=" ".join(description).strip(),
+        keys=keys,
+    )
+
+
+def find_models(root: Path | None = None) -> list[Model]:
+    """Every SQL file in execution order."""
+    root = root or resource_dir("sql")
+    return [parse_model(path) for path in sorted(root.glob("[0-9]*/[0-9]*.sql"))]

@@ -1,0 +1,17 @@
+-- Beats of the health checks that a node must pass; silence beyond the bound fails closed.
+--
+-- grain: row
+
+create table raw.health_checks (
+    cluster varchar not null,
+    node_uid varchar not null,
+    "check" varchar not null,
+    required boolean,
+    stale_after_s double not null,
+    beats struct("from" timestamptz, "to" timestamptz, every_s double)[],
+    ingested_at timestamptz,
+    ingested_from varchar,
+    run_id varchar,
+    row_id varchar,
+    check (stale_after_s > 0)
+);

@@ -1,0 +1,24 @@
+-- Step records: positions first..last (or one step) done over [start, end).
+--
+-- grain: row
+-- day: end
+
+create table raw.steps (
+    cluster varchar not null,
+    job varchar not null,
+    attempt integer not null,
+    step bigint,
+    first bigint,
+    last bigint,
+    start timestamptz,
+    "end" timestamptz not null,
+    world integer,
+    config varchar,
+    ingested_at timestamptz,
+    ingested_from varchar,
+    run_id varchar,
+    row_id varchar,
+    check (step is not null or (first is not null and last is not null)),
+    check (first is null or last >= first),
+    check (start is null or "end" >= start)
+);

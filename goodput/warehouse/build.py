@@ -7,25 +7,34 @@ complete build or the next one, never half of either.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import duckdb
 
-from goodput._resources import catalog_dir
-from goodput.errors import UsageError
-from goodput.lake import Lake
-from goodput.warehouse.checks import CheckResult, run_checks
+from goodput import __version__
+from goodput._resources import resource_dir
+from goodput.contract import raw_table
+from goodput.errors import GoodputError, UsageError
+from goodput.lake import Lake, Snapshot
+from goodput.warehouse.catalog_tables import load_catalog
+from goodput.warehouse.checks import CHECKS, CheckResult, run_checks
 from goodput.warehouse.connection import connect
+from goodput.warehouse.estimates import fill_intervals
+from goodput.warehouse.gathering import gather
 from goodput.warehouse.models import Model, find_models
+from goodput.warehouse.rawviews import raw_view_sql
 from goodput.window import Window
 
 RAW = "raw"
-CHECKS = "checks"
+OBSERVED = "observed"
+METRICS = "metrics"
+FOREVER_MS = 253_402_300_799_999
+"""Where an open end lies: the last millisecond of the year 9999."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,8 @@ def build(
     window: Window,
     as_of: datetime | None = None,
     params: Mapping[str, str] | None = None,
+    *,
+    target: Path | None = None,
 ) -> BuildResult:
     """Builds the models of one window.
 
@@ -50,24 +61,25 @@ def build(
         as_of: knowledge time; rows ingested later are not used and later instants are not known.
             None means now.
         params: overrides of the parameters in catalog/parameters.csv, as text.
+        target: the database file to make; None means the lake's own, which queries read.
 
     Raises:
         UsageError: a parameter that does not exist or does not fit its type.
     """
-    target = lake.warehouse_path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = target.with_name(f".{target.name}.{uuid4().hex}")
+    database = target or lake.warehouse_path
+    database.parent.mkdir(parents=True, exist_ok=True)
+    scratch = database.with_name(f".{database.name}.{uuid4().hex}")
     try:
         con = connect(scratch)
         try:
-            checks = _build_into(con, lake, window, as_of or datetime.now(window.start.tzinfo), params or {})
+            checks = _build_into(con, lake, window, as_of or datetime.now(UTC), params or {})
         finally:
             con.close()
-        os.replace(scratch, target)
+        os.replace(scratch, database)
     finally:
         scratch.unlink(missing_ok=True)
         scratch.with_name(scratch.name + ".wal").unlink(missing_ok=True)
-    return BuildResult(target, checks)
+    return BuildResult(database, checks)
 
 
 def _build_into(
@@ -78,28 +90,38 @@ def _build_into(
     params: Mapping[str, str],
 ) -> list[CheckResult]:
     models = find_models()
+    snapshot = lake.snapshot()
     load_catalog(con)
     set_variables(con, window, as_of, params)
-    for schema in dict.fromkeys(model.schema for model in models):
+    load_macros(con)
+    record_build(con, lake, snapshot)
+    for schema, members in groupby(models, key=lambda model: model.schema):
         con.execute(f"create schema if not exists {schema}")
-    for model in models:
-        if model.schema == RAW:
-            expose_raw(con, model, lake.files(model.name))
-        elif model.schema != CHECKS:
-            con.execute(f"create table {model.table} as\n{model.sql}")
+        for model in members:
+            _make(con, model, snapshot, as_of)
+        if schema == OBSERVED:
+            gather(con, models)
+        if schema == METRICS:
+            fill_intervals(con)
     con.execute("create view main.quarantine as select * from raw.quarantine")
     return run_checks(con, models)
 
 
-def load_catalog(con: duckdb.DuckDBPyConnection) -> None:
-    """Loads the catalogue's CSV files as tables of the schema `catalog`."""
-    con.execute("create schema if not exists catalog")
-    for path in sorted(catalog_dir().glob("*.csv")):
-        con.execute(
-            f"create table catalog.{path.stem} as "
-            "select * from read_csv(?, header = true, nullstr = '', auto_detect = true, all_varchar = false)",
-            [str(path)],
-        )
+def _make(con: duckdb.DuckDBPyConnection, model: Model, snapshot: Snapshot, as_of: datetime) -> None:
+    try:
+        if model.schema == RAW:
+            con.execute(raw_view_sql(raw_table(model.name), snapshot.files(model.name), as_of))
+        elif model.schema != CHECKS:
+            con.execute(f"create table {model.table} as\n{model.sql}")
+    except duckdb.Error as error:
+        raise GoodputError(f"the model {model.table} failed: {error}") from error
+
+
+def load_macros(con: duckdb.DuckDBPyConnection) -> None:
+    """Makes the macros that the models share, if there are any."""
+    path = resource_dir("sql") / "macros.sql"
+    if path.is_file():
+        con.execute(path.read_text(encoding="utf-8"))
 
 
 def set_variables(
@@ -115,16 +137,19 @@ def set_variables(
         )
     for name, text in {**defaults, **params}.items():
         con.execute(f"set variable {name} = ?", [_parse_parameter(name, text, defaults[name])])
+    con.execute("set variable forever_ms = 9007199254740991::bigint")
     for name, instant in (
         ("window_start", window.start),
-        ("window_end", window.end),
+        # What lies after the knowledge time cannot be accounted for yet.
+        ("window_end", min(window.end, as_of)),
         ("as_of", as_of),
     ):
         con.execute(f"set variable {name} = ?", [instant])
         con.execute(f"set variable {name}_ms = epoch_ms(getvariable('{name}'))")
+    con.execute(f"set variable forever_ms = {FOREVER_MS}::bigint")
 
 
-def _parse_parameter(name: str, text: str, default: str) -> Any:
+def _parse_parameter(name: str, text: str, default: str) -> str | int | float | None:
     """Numbers stay numbers; a parameter without a default is a number or null."""
     if default and not default.replace(".", "", 1).isdigit():
         return text
@@ -136,30 +161,30 @@ def _parse_parameter(name: str, text: str, default: str) -> Any:
         raise UsageError(f"parameter {name} takes a number, not {text!r}") from None
 
 
-def expose_raw(con: duckdb.DuckDBPyConnection, model: Model, files: list[str]) -> None:
-    """Makes raw.<table>: the rows known at `as_of`, in the types of the contract."""
-    con.execute(model.sql)
-    if not files:
-        return
-    columns = con.sql(f"describe {model.table}").fetchall()
-    present = set(con.read_parquet(files, union_by_name=True).columns)
-    casts = ", ".join(
-        f'cast({_quote(name) if name in present else "null"} as {dtype}) as {_quote(name)}'
-        for name, dtype, *_ in columns
-    )
-    listing = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-    con.execute(f"drop table {model.table}")
+def record_build(con: duckdb.DuckDBPyConnection, lake: Lake, snapshot: Snapshot) -> None:
+    """Stores in the schema `meta` what this build was made from and with."""
+    con.execute("create schema meta")
     con.execute(
-        f"create view {model.table} as select {casts} "
-        f"from read_parquet([{listing}], union_by_name = true) "
-        f"where ingested_at is null or ingested_at <= to_timestamp({as_of_seconds(con)})"
+        "create table meta.build as select ?::varchar as lake, ?::varchar as goodput_version,"
+        " ?::timestamptz as built_at, getvariable('window_start')::timestamptz as window_start,"
+        " getvariable('window_end')::timestamptz as window_end,"
+        " getvariable('as_of')::timestamptz as as_of, ?::varchar as last_commit",
+        [
+            lake.url,
+            __version__,
+            datetime.now(UTC),
+            snapshot.commits[-1].name if snapshot.commits else None,
+        ],
+    )
+    con.execute(
+        "create table meta.parameters as select name, variables.value"
+        " from catalog.parameters join duckdb_variables() as variables using (name)"
     )
 
 
-def as_of_seconds(con: duckdb.DuckDBPyConnection) -> float:
-    """The knowledge time as epoch seconds: a view outlives the variable, so it holds the value."""
-    return con.sql("select epoch(getvariable('as_of'))").fetchall()[0][0]  # type: ignore[no-any-return]
-
-
-def _quote(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def restore_variables(con: duckdb.DuckDBPyConnection) -> None:
+    """Sets the variables that a built warehouse was made with, so that its checks can run again."""
+    start, end, as_of = con.sql("select window_start, window_end, as_of from meta.build").fetchall()[0]
+    params = dict(con.sql("select name, value from meta.parameters").fetchall())
+    given = {name: value for name, value in params.items() if value is not None}
+    set_variables(con, Window(start, end), as_of, given)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import duckdb
 
+from goodput.errors import GoodputError
 from goodput.warehouse.models import Model
 
 CHECKS = "checks"
@@ -22,18 +24,20 @@ class CheckResult:
 
     @property
     def failed(self) -> bool:
+        """Whether it broke and counts as an error."""
         return self.rows > 0 and self.severity == "error"
 
 
 def run_checks(con: duckdb.DuckDBPyConnection, models: list[Model]) -> list[CheckResult]:
-    """Runs every check and stores what broke as tables checks.<name>, the summary as checks.summary."""
-    con.execute("create schema if not exists checks")
-    results = [_run_one(con, model) for model in models if model.schema == CHECKS]
-    results += [
-        _check_grain(con, model)
-        for model in models
-        if model.grain and model.schema not in (CHECKS, "raw")
-    ]
+    """Runs every check; stores what broke as checks.<name> and the outcome as checks.summary."""
+    con.execute(f"create schema if not exists {CHECKS}")
+    for model in _checks(models):
+        try:
+            con.execute(f"create or replace table {model.table} as\n{model.sql}")
+        except duckdb.Error as error:
+            raise GoodputError(f"the check {model.name} failed to run: {error}") from error
+    results = [_outcome(con, model, model.table) for model in _checks(models)]
+    results += [_check_grain(con, model) for model in _with_grain(models)]
     con.execute(
         "create or replace table checks.summary "
         "(name varchar, severity varchar, row_count bigint, description varchar)"
@@ -45,9 +49,27 @@ def run_checks(con: duckdb.DuckDBPyConnection, models: list[Model]) -> list[Chec
     return results
 
 
-def _run_one(con: duckdb.DuckDBPyConnection, model: Model) -> CheckResult:
-    con.execute(f"create or replace table {model.table} as\n{model.sql}")
-    rows = con.sql(f"select count(*) from {model.table}").fetchall()[0][0]
+def repeat_checks(con: duckdb.DuckDBPyConnection, models: list[Model]) -> list[CheckResult]:
+    """Runs every check again over a warehouse that is open for reading, storing nothing."""
+    results = [_outcome(con, model, f"({_statement(model)})") for model in _checks(models)]
+    return results + [_check_grain(con, model) for model in _with_grain(models)]
+
+
+def _checks(models: Iterable[Model]) -> list[Model]:
+    return [model for model in models if model.schema == CHECKS]
+
+
+def _with_grain(models: Iterable[Model]) -> list[Model]:
+    return [model for model in models if model.grain and model.schema not in (CHECKS, "raw")]
+
+
+def _statement(model: Model) -> str:
+    """The check's SELECT as a subquery; a comment on its last line must not swallow the bracket."""
+    return model.sql.rstrip().removesuffix(";") + "\n"
+
+
+def _outcome(con: duckdb.DuckDBPyConnection, model: Model, rows_of: str) -> CheckResult:
+    rows = con.sql(f"select count(*) from {rows_of}").fetchall()[0][0]
     return CheckResult(model.name, model.keys.get("severity", "error"), rows, model.description)
 
 

@@ -1,0 +1,38 @@
+"""SQL of the views that show the lake's Parquet files in the types of the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from goodput.contract import RawTable, quoted
+
+QUARANTINE = "quarantine"
+
+
+def raw_view_sql(spec: RawTable, files: Sequence[str], as_of: datetime | None = None) -> str:
+    """SQL that makes the view raw.<table> over some files.
+
+    A column that no file has yet is NULL, so a contract may grow without rewriting the lake.
+
+    Args:
+        as_of: leave out rows that were ingested later. Quarantined rows always stay: they tell
+            about the input, and what is wrong with it does not depend on the day of the question.
+    """
+    names = ", ".join(
+        f"cast({quoted(name)} as {kind}) as {quoted(name)}" for name, kind in spec.columns.items()
+    )
+    typed = ", ".join(f"null::{kind} as {quoted(name)}" for name, kind in spec.columns.items())
+    rows = f"select {typed} where false"
+    if files:
+        listing = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+        rows += (
+            f" union all by name select * from read_parquet([{listing}],"
+            " union_by_name = true, hive_partitioning = false)"
+        )
+    known = "true"
+    if as_of is not None and spec.name != QUARANTINE:
+        # The view outlives the session's variables, so it holds the instant itself.
+        micros = round(as_of.timestamp() * 1_000_000)
+        known = f"ingested_at is null or epoch_us(ingested_at) <= {micros}"
+    return f"create view raw.{spec.name} as select {names} from ({rows}) where {known}"

@@ -1,0 +1,129 @@
+-- Each distinct state in which a Node object was seen, with the physical GPUs it then reported.
+--
+-- Devices are counted from what the device plugin registers: MIG devices and time-slicing replicas are
+-- brought back to the GPUs behind them. 0 or nothing means that the plugin was silent, not that there
+-- are no GPUs.
+--
+-- grain: cluster, node_uid, body
+
+with seen as (
+    select
+        cluster,
+        uid as node_uid,
+        name,
+        body,
+        bool_or(is_deleted) as is_deleted,
+        min(observed_at) as first_seen_at,
+        max(observed_at) as last_seen_at,
+        max(ingested_at) as ingested_at,
+        any_value(ingested_from) as ingested_from,
+        max(try_cast(resource_version as bigint)) as resource_version
+    from raw.kube_objects
+    where kind = 'Node' and api_version = 'v1'
+    group by cluster, uid, name, body
+),
+
+parsed as (
+    select
+        *,
+        from_json(body, '{
+            "metadata": {
+                "creationTimestamp": "TIMESTAMPTZ",
+                "deletionTimestamp": "TIMESTAMPTZ",
+                "labels": "MAP(VARCHAR, VARCHAR)"
+            },
+            "spec": {
+                "providerID": "VARCHAR",
+                "unschedulable": "BOOLEAN",
+                "taints": [{"key": "VARCHAR", "value": "VARCHAR", "effect": "VARCHAR", "timeAdded": "TIMESTAMPTZ"}]
+            },
+            "status": {
+                "capacity": "MAP(VARCHAR, BIGINT)",
+                "allocatable": "MAP(VARCHAR, BIGINT)",
+                "nodeInfo": {"bootID": "VARCHAR"},
+                "conditions": [{
+                    "type": "VARCHAR",
+                    "status": "VARCHAR",
+                    "reason": "VARCHAR",
+                    "lastTransitionTime": "TIMESTAMPTZ",
+                    "lastHeartbeatTime": "TIMESTAMPTZ"
+                }]
+            }
+        }') as node
+    from seen
+),
+
+labelled as (
+    select
+        * exclude (node),
+        node.metadata.creationTimestamp as created_at,
+        node.metadata.deletionTimestamp as deletion_at,
+        coalesce(node.metadata.labels, map()) as labels,
+        node.spec.providerID as provider_id,
+        coalesce(node.spec.unschedulable, false) as is_unschedulable,
+        coalesce(node.spec.taints, []) as taints,
+        coalesce(node.status.capacity, map()) as capacity,
+        coalesce(node.status.allocatable, map()) as allocatable,
+        node.status.nodeInfo.bootID as boot_id,
+        coalesce(node.status.conditions, []) as conditions
+    from parsed
+),
+
+devices as (
+    select
+        *,
+        greatest(coalesce(try_cast(labels['nvidia.com/gpu.replicas'] as integer), 1), 1) as replicas,
+        coalesce(try_cast(labels['nvidia.com/gpu.count'] as integer), 0) as labelled_gpus,
+        regexp_extract(labels['nvidia.com/gpu.product'], 'MIG-(\d+g\.\d+gb)', 1) as single_profile,
+        coalesce(
+            try_cast(nullif(regexp_extract(labels['nvidia.com/gpu.product'], '(\d+)GB', 1), '') as integer),
+            case
+                when labels['nvidia.com/gpu.product'] not like '%-MIG-%'
+                    then round(try_cast(labels['nvidia.com/gpu.memory'] as integer) / 1024.0)
+            end
+        ) as gpu_gib
+    from labelled
+),
+
+resources as (
+    select cluster, node_uid, body, name, unnest(map_entries(capacity)) as entry, 'capacity' as source, gpu_gib
+    from (select cluster, node_uid, body, 1 as name, capacity, gpu_gib from devices)
+
+    union all
+
+    select cluster, node_uid, body, name, unnest(map_entries(allocatable)) as entry, 'allocatable', gpu_gib
+    from (select cluster, node_uid, body, 1 as name, allocatable, gpu_gib from devices)
+),
+
+counted as (
+    select
+        resources.cluster,
+        resources.node_uid,
+        resources.body,
+        sum(entry.value) filter (where source = 'capacity' and sharing = 'whole') as whole,
+        sum(entry.value) filter (where source = 'capacity' and sharing = 'replica') as replicated,
+        sum(entry.value * mig_units(entry.key, gpu_gib)) filter (where source = 'capacity' and sharing = 'mig') as mig_units,
+        sum(entry.value) filter (where source = 'allocatable' and sharing = 'whole') as whole_allocatable
+    from resources
+    inner join catalog.gpu_resources as known
+        on entry.key = known.resource or (known.resource like '%-' and starts_with(entry.key, known.resource))
+    group by resources.cluster, resources.node_uid, resources.body
+)
+
+select
+    devices.* exclude (labelled_gpus, capacity, allocatable),
+    coalesce(whole, 0) as whole_resources,
+    coalesce(whole_allocatable, 0) as allocatable_resources,
+    cast(
+        case
+            when single_profile <> ''
+                then ceil(coalesce(whole, 0) / (5040 // mig_units(single_profile, gpu_gib)))
+            when replicas > 1 and coalesce(replicated, 0) > 0
+                then coalesce(whole, 0) + ceil(replicated / replicas)
+            when replicas > 1 and coalesce(whole, 0) > 0
+                then ceil(whole / replicas)
+            else greatest(coalesce(whole, 0) + ceil(coalesce(mig_units, 0) / 5040), labelled_gpus)
+        end as integer
+    ) as gpus
+from devices
+left join counted using (cluster, node_uid, body)

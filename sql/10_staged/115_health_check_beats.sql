@@ -1,0 +1,15 @@
+-- Beat trains of the required health checks: beats at started_at, then every so often up to ended_at.
+--
+-- grain: row
+
+select distinct
+    given.cluster,
+    given.node_uid,
+    given."check" as check_name,
+    cast(round(given.stale_after_s * 1000) as bigint) as stale_after_ms,
+    epoch_ms(train.beat."from") as started_ms,
+    epoch_ms(train.beat."to") as ended_ms,
+    greatest(cast(round(train.beat.every_s * 1000) as bigint), 1) as every_ms
+from gathered.health_checks as given
+left join lateral (select unnest(given.beats) as beat) as train on true
+where coalesce(given.required, true)

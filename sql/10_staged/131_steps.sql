@@ -1,0 +1,50 @@
+-- Step records: positions first..last done over [started_at, ended_at), clocks corrected [0.6, 2.1].
+--
+-- grain: row
+
+with from_text as (
+    select
+        cluster,
+        job,
+        attempt,
+        step as first,
+        step as last,
+        lag(logged_at) over (partition by cluster, job, attempt, row_id order by line_number) as started_at,
+        logged_at as ended_at,
+        step
+    from staged.log_line_times
+    qualify step is not null
+),
+
+all_records as (
+    select
+        cluster,
+        job,
+        attempt,
+        coalesce(first, step) as first,
+        coalesce(last, step) as last,
+        start as started_at,
+        "end" as ended_at,
+        world,
+        config
+    from gathered.steps
+
+    union all by name
+
+    select * exclude (step) from from_text
+)
+
+select distinct
+    record.cluster,
+    record.job,
+    record.attempt,
+    record.first,
+    record.last,
+    record.started_at - to_milliseconds(coalesce(clock.offset_ms, 0)) as started_at,
+    record.ended_at - to_milliseconds(coalesce(clock.offset_ms, 0)) as ended_at,
+    record.world,
+    record.config
+from all_records as record
+semi join staged.attempts using (cluster, job, attempt)
+left join staged.clock_offsets as clock using (cluster, job, attempt)
+where record.ended_at - to_milliseconds(coalesce(clock.offset_ms, 0)) <= getvariable('as_of')

@@ -1,0 +1,29 @@
+-- Checkpoints with the attempt that wrote them; commits and defects count once they are known.
+--
+-- grain: row
+
+with given as (
+    select distinct
+        checkpoint.cluster,
+        checkpoint.job,
+        checkpoint.attempt,
+        checkpoint.step,
+        checkpoint.write_start as write_started_at,
+        known(checkpoint.committed_at) as committed_at,
+        known(checkpoint.invalid_at) as invalid_at,
+        checkpoint.path,
+        checkpoint.bytes,
+        known(checkpoint.deleted_at) as deleted_at
+    from gathered.checkpoints as checkpoint
+    semi join staged.jobs using (cluster, job)
+)
+
+select
+    given.* replace (coalesce(given.attempt, writer.attempt) as attempt)
+from given
+left join staged.attempts as writer
+    on given.attempt is null
+    and given.cluster = writer.cluster
+    and given.job = writer.job
+    and given.write_started_at >= writer.started_at
+    and (writer.ended_at is null or given.write_started_at < writer.ended_at)

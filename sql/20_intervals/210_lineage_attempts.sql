@@ -1,0 +1,34 @@
+-- Attempts in the order of their run lineage, with the attempt before and the start of the next [0.2].
+--
+-- grain: cluster, job, attempt
+
+select
+    attempt.cluster,
+    attempt.job,
+    attempt.attempt,
+    job.lineage,
+    row_number() over in_lineage as attempt_order,
+    count(*) over (partition by attempt.cluster, job.lineage) as lineage_length,
+    epoch_ms(attempt.started_at) as started_ms,
+    epoch_ms(attempt.ended_at) as ended_ms,
+    coalesce(epoch_ms(attempt.ended_at), getvariable('as_of_ms')) as known_end_ms,
+    attempt.outcome,
+    attempt.ended_at is not null and attempt.outcome not in ('succeeded', 'running') as is_interrupted,
+    attempt.resume_step,
+    attempt.min_members,
+    attempt.restart_kind,
+    attempt.world,
+    attempt.config,
+    job.state as job_state,
+    job.kind as job_kind,
+    job.is_instrumented,
+    lag(attempt.job) over in_lineage as prev_job,
+    lag(attempt.attempt) over in_lineage as prev_attempt,
+    lag(epoch_ms(attempt.ended_at)) over in_lineage as prev_ended_ms,
+    lead(epoch_ms(attempt.started_at)) over in_lineage as next_started_ms
+from staged.attempts as attempt
+inner join staged.jobs as job using (cluster, job)
+window in_lineage as (
+    partition by attempt.cluster, job.lineage
+    order by attempt.started_at, attempt.attempt, attempt.job
+)

@@ -1,0 +1,205 @@
+-- Everything observed that may explain the end of an interrupted attempt [4.2, 4.3].
+--
+-- Evidence concerns a pod, node or device of the attempt, or the attempt itself, and lies in its window.
+-- What is seen only after the end is one weaker. is_old marks a condition older than attempt or window.
+--
+-- grain: row
+
+with on_pods as (
+    select attempt.cluster, attempt.job, attempt.attempt, evidence.* exclude (cluster, job, attempt)
+    from intervals.attempt_onsets as attempt
+    inner join staged.pods as pod using (cluster, job, attempt)
+    inner join staged.evidence as evidence
+        on pod.cluster = evidence.cluster and pod.pod_uid = evidence.pod_uid
+),
+
+attempt_nodes as (
+    select distinct cluster, job, attempt, node_uid
+    from staged.pods
+    semi join intervals.attempt_onsets using (cluster, job, attempt)
+),
+
+on_nodes as (
+    select held.cluster, held.job, held.attempt, evidence.* exclude (cluster, job, attempt)
+    from attempt_nodes as held
+    inner join staged.evidence as evidence
+        on held.cluster = evidence.cluster and held.node_uid = evidence.node_uid
+    where evidence.pod_uid is null
+        and (
+            evidence.gpu is null
+            or exists (
+                select 1
+                from intervals.attempt_devices as device
+                where device.cluster = held.cluster
+                    and device.job = held.job
+                    and device.attempt = held.attempt
+                    and device.node_uid = evidence.node_uid
+                    and device.gpu = evidence.gpu
+            )
+        )
+),
+
+on_attempts as (
+    select attempt.cluster, attempt.job, attempt.attempt, evidence.* exclude (cluster, job, attempt)
+    from intervals.attempt_onsets as attempt
+    inner join staged.evidence as evidence
+        on attempt.cluster = evidence.cluster and attempt.job = evidence.job and attempt.attempt = evidence.attempt
+    where evidence.pod_uid is null and evidence.node_uid is null
+),
+
+signals as (
+    select * from on_pods
+    union all by name
+    select * from on_nodes
+    union all by name
+    select * from on_attempts
+),
+
+from_signals as (
+    select
+        onset.cluster,
+        onset.job,
+        onset.attempt,
+        epoch_ms(signal.observed_at) as observed_ms,
+        signal.class,
+        signal.role,
+        signal.strength,
+        signal.source,
+        coalesce(signal.node_uid, pod.node_uid) as node_uid,
+        signal.pod_uid,
+        signal.rank,
+        signal.value,
+        signal.signature,
+        signal.origin,
+        signal.origin_line
+    from signals as signal
+    inner join intervals.attempt_onsets as onset using (cluster, job, attempt)
+    left join staged.pods as pod on signal.cluster = pod.cluster and signal.pod_uid = pod.pod_uid
+    where signal.source <> 'slow_rank'
+        and epoch_ms(signal.observed_at) >= onset.from_ms
+        and epoch_ms(signal.observed_at) <= least(onset.to_ms, onset.next_started_ms)
+        and epoch_ms(signal.observed_at) > onset.prev_ended_ms
+        -- Older than the attempt, and the node was put right in between: void.
+        and not (
+            signal.pod_uid is null
+            and signal.node_uid is not null
+            and epoch_ms(signal.observed_at) < onset.started_ms
+            and exists (
+                select 1
+                from intervals.fixes as fix
+                where fix.cluster = signal.cluster
+                    and fix.node_uid = signal.node_uid
+                    and fix.fixed_ms > epoch_ms(signal.observed_at)
+                    and fix.fixed_ms <= onset.started_ms
+            )
+        )
+),
+
+from_conditions as (
+    select
+        onset.cluster,
+        onset.job,
+        onset.attempt,
+        condition.is_in_repair or condition.started_ms >= greatest(onset.from_ms, onset.started_ms) as is_fresh,
+        case when is_fresh then condition.started_ms else onset.ended_ms end as observed_ms,
+        case when condition.is_in_repair then condition.repair_class else condition.class end as class,
+        case when condition.is_in_repair then 'root' else condition.role end as role,
+        case
+            when condition.is_in_repair then 3
+            when is_fresh then condition.strength
+            else least(condition.strength, 2)
+        end as strength,
+        'condition' as source,
+        condition.node_uid,
+        condition.type || '=' || condition.status || coalesce(' ' || nullif(condition.reason, ''), '') as value,
+        not is_fresh as is_old
+    from intervals.attempt_onsets as onset
+    inner join attempt_nodes as held using (cluster, job, attempt)
+    inner join intervals.condition_repairs as condition
+        on held.cluster = condition.cluster and held.node_uid = condition.node_uid
+    where condition.started_ms <= onset.to_ms
+        and condition.ended_ms > greatest(onset.from_ms, onset.started_ms)
+        and (
+            condition.gpu is null
+            or exists (
+                select 1
+                from intervals.attempt_devices as device
+                where device.cluster = held.cluster
+                    and device.job = held.job
+                    and device.attempt = held.attempt
+                    and device.node_uid = condition.node_uid
+                    and device.gpu = condition.gpu
+            )
+        )
+),
+
+from_exits as (
+    select
+        onset.cluster,
+        onset.job,
+        onset.attempt,
+        epoch_ms(pod.terminated_at) as observed_ms,
+        case when ended.strength > 0 then ended.class else coalesce(exits.class, 'unk.none') end as class,
+        case when ended.strength > 0 then ended.role else coalesce(exits.role, 'either') end as role,
+        case when ended.strength > 0 then ended.strength else coalesce(exits.strength, 0) end as strength,
+        'exit' as source,
+        pod.node_uid,
+        pod.pod_uid,
+        pod.rank,
+        concat_ws(' ', 'exit code ' || pod.exit_code, pod.reason) as value
+    from intervals.attempt_onsets as onset
+    inner join staged.pods as pod using (cluster, job, attempt)
+    left join staged.exit_rules as exits using (exit_code)
+    left join staged.reason_rules as ended
+        on ended.scope = 'pod_terminated_reason' and pod.reason = ended.reason
+    where epoch_ms(pod.terminated_at) between onset.from_ms and onset.to_ms
+        and (pod.exit_code is not null or pod.reason is not null)
+),
+
+from_disruptions as (
+    select
+        onset.cluster,
+        onset.job,
+        onset.attempt,
+        coalesce(epoch_ms(pod.terminated_at), onset.ended_ms) as observed_ms,
+        rule.class,
+        rule.role,
+        rule.strength,
+        'disruption' as source,
+        pod.node_uid,
+        pod.pod_uid,
+        pod.disruption as value
+    from intervals.attempt_onsets as onset
+    inner join staged.pods as pod using (cluster, job, attempt)
+    inner join staged.reason_rules as rule
+        on rule.scope = 'pod_disruption_target' and pod.disruption = rule.reason
+),
+
+everything as (
+    select * from from_signals
+    union all by name
+    select * exclude (is_fresh) from from_conditions
+    union all by name
+    select * from from_exits
+    union all by name
+    select * from from_disruptions
+)
+
+select
+    everything.* replace (
+        case
+            when everything.observed_ms > onset.ended_ms + 1000 * getvariable('skew_s') and everything.strength > 0
+                then everything.strength - 1
+            else everything.strength
+        end as strength,
+        coalesce(everything.is_old, false) as is_old
+    ),
+    class.domain,
+    class.precedence,
+    row_number() over (
+        partition by everything.cluster, everything.job, everything.attempt
+        order by everything.observed_ms, everything.source, everything.node_uid, everything.pod_uid, everything.value
+    ) as evidence_order
+from everything
+inner join intervals.attempt_onsets as onset using (cluster, job, attempt)
+left join catalog.taxonomy as class on everything.class = class.class

@@ -1,0 +1,29 @@
+-- Cuts with the stretch of records they can reach: back to the last cut that went at least as deep.
+--
+-- What was done before that earlier cut lies at or below it, hence at or below this one.
+--
+-- grain: cluster, lineage, cut_number
+
+with numbered as (
+    select
+        *,
+        row_number() over (partition by cluster, lineage order by attempt_order, record_order) as cut_number
+    from intervals.cuts
+)
+
+select
+    cut.*,
+    coalesce(deeper.cut_number, 0) as reach_cut_number,
+    coalesce(deeper.attempt_order, 0) as reach_attempt_order,
+    coalesce(deeper.record_order, 0) as reach_record_order
+from numbered as cut
+left join lateral (
+    select earlier.cut_number, earlier.attempt_order, earlier.record_order
+    from numbered as earlier
+    where earlier.cluster = cut.cluster
+        and earlier.lineage = cut.lineage
+        and earlier.cut_number < cut.cut_number
+        and earlier.cut_to <= cut.cut_to
+    order by earlier.cut_number desc
+    limit 1
+) as deeper on true

@@ -1,0 +1,155 @@
+-- What each attempt was doing from gang ready to its end: disjoint, without gaps, one state and cause each.
+--
+-- grain: cluster, job, attempt, started_ms
+
+with placed as (
+    select
+        segment.*,
+        attempt.ended_ms as attempt_ended_ms,
+        attempt.known_end_ms,
+        attempt.outcome,
+        attempt.attempt_order = attempt.lineage_length and attempt.job_state in ('failed', 'cancelled') as is_final,
+        gang.ready_ms,
+        pace.first_started_ms,
+        pace.hang_ms,
+        verdict.carry_cause,
+        verdict.carry_job,
+        verdict.carry_attempt,
+        verdict.own_cause,
+        coalesce(segment.state like 'A.lost.%', false) as is_lost,
+        segment.state in ('A.productive.committed', 'A.productive.provisional') as is_productive,
+        slow.baseline_ms,
+        slow.class as slow_class,
+        case
+            when slow.baseline_ms is not null and segment.is_step and segment.phase_kind is null
+                then segment.position_count * slow.baseline_ms - cast(coalesce(sum(
+                    case when segment.is_step and segment.phase_kind is null then segment.ended_ms - segment.started_ms end
+                ) over (
+                    partition by segment.cluster, segment.job, segment.attempt, segment.filled_order
+                    order by segment.started_ms
+                    rows between unbounded preceding and 1 preceding
+                ), 0) as bigint)
+        end as budget_left_ms
+    from intervals.attempt_segments as segment
+    inner join intervals.lineage_attempts as attempt using (cluster, job, attempt)
+    inner join intervals.gangs as gang using (cluster, job, attempt)
+    inner join intervals.attempt_pace as pace using (cluster, job, attempt)
+    inner join intervals.attempt_verdicts as verdict using (cluster, job, attempt)
+    left join intervals.slow_records as slow
+        on segment.cluster = slow.cluster
+        and segment.job = slow.job
+        and segment.attempt = slow.attempt
+        and segment.filled_order = slow.filled_order
+),
+
+-- The last part of a slow record, beyond the baseline, is A.slow [3.1].
+split_slow as (
+    select
+        * replace (
+            case when is_beyond then greatest(started_ms, started_ms + budget_left_ms) else started_ms end as started_ms,
+            case when not is_beyond and is_productive and budget_left_ms is not null
+                then least(ended_ms, started_ms + budget_left_ms) else ended_ms end as ended_ms
+        )
+    from (
+        select placed.*, part.is_beyond
+        from placed
+        cross join (values (false), (true)) as part (is_beyond)
+        where not part.is_beyond or (placed.is_productive and placed.budget_left_ms < placed.ended_ms - placed.started_ms)
+    )
+),
+
+clipped as (
+    select
+        * replace (greatest(started_ms, ready_ms) as started_ms, least(ended_ms, known_end_ms) as ended_ms)
+    from split_slow
+    where ready_ms is not null
+        and least(ended_ms, known_end_ms) > greatest(started_ms, ready_ms)
+),
+
+judged as (
+    select
+        *,
+        case
+            when is_step and phase_kind is null then
+                case
+                    when is_beyond then {'state': 'A.slow', 'cause': slow_class, 'payer': null}
+                    else {'state': state, 'cause': cause, 'payer': 'step'}
+                end
+            when phase_kind = 'stall' then {'state': 'A.hang', 'cause': coalesce(phase_class, 'unk.none'), 'payer': null}
+            when phase_kind is not null and is_lost and phase_kind <> 'restore' then {'state': state, 'cause': cause, 'payer': 'step'}
+            when phase_kind in ('init', 'compile', 'restore') then {
+                'state': case when phase_kind = 'restore' then 'A.restore' else 'A.init' end,
+                'cause': coalesce(phase_class, carry_cause),
+                'payer': case when phase_class is null then 'carry' end
+            }
+            when phase_kind is not null
+                then {'state': 'A.' || phase_kind, 'cause': coalesce(phase_class, 'base.overhead'), 'payer': null}
+            when first_started_ms is null or started_ms < first_started_ms
+                then {'state': 'A.init', 'cause': carry_cause, 'payer': 'carry'}
+            when ended_ms >= known_end_ms then
+                case
+                    when attempt_ended_ms is null and ended_ms - started_ms >= hang_ms
+                        then {'state': 'A.hang', 'cause': 'unk.none', 'payer': null}
+                    when attempt_ended_ms is null then {'state': 'A.unknown', 'cause': null, 'payer': null}
+                    when outcome = 'succeeded' and ended_ms - started_ms >= hang_ms
+                        then {'state': 'A.unknown', 'cause': null, 'payer': null}
+                    when outcome = 'succeeded' then {'state': 'A.overhead', 'cause': 'base.overhead', 'payer': null}
+                    when ended_ms - started_ms >= hang_ms then {'state': 'A.hang', 'cause': own_cause, 'payer': 'own'}
+                    when is_final then {'state': 'A.lost.abandoned', 'cause': own_cause, 'payer': 'own'}
+                    when own_cause = 'user.rollback' then {'state': 'A.lost.rollback', 'cause': own_cause, 'payer': 'own'}
+                    else {'state': 'A.lost.recompute', 'cause': own_cause, 'payer': 'own'}
+                end
+            when ended_ms - started_ms >= hang_ms then {'state': 'A.hang', 'cause': 'unk.none', 'payer': null}
+            when is_lost then {'state': state, 'cause': cause, 'payer': 'step'}
+            else {'state': 'A.overhead', 'cause': 'base.overhead', 'payer': null}
+        end as verdict
+    from clipped
+),
+
+paid as (
+    select
+        cluster,
+        job,
+        attempt,
+        started_ms,
+        ended_ms,
+        verdict.state as state,
+        verdict.cause as cause,
+        case verdict.payer when 'step' then cause_job when 'carry' then carry_job when 'own' then job end as cause_job,
+        case verdict.payer when 'step' then cause_attempt when 'carry' then carry_attempt when 'own' then attempt end as cause_attempt
+    from judged
+),
+
+-- Neighbours of the same state and cause become one.
+runs as (
+    select
+        *,
+        sum(is_new) over (partition by cluster, job, attempt order by started_ms) as run
+    from (
+        select
+            *,
+            case
+                when lag(state) over in_attempt = state
+                    and lag(cause) over in_attempt is not distinct from cause
+                    and lag(cause_job) over in_attempt is not distinct from cause_job
+                    and lag(cause_attempt) over in_attempt is not distinct from cause_attempt
+                    then 0
+                else 1
+            end as is_new
+        from paid
+        window in_attempt as (partition by cluster, job, attempt order by started_ms)
+    )
+)
+
+select
+    cluster,
+    job,
+    attempt,
+    min(started_ms) as started_ms,
+    max(ended_ms) as ended_ms,
+    any_value(state) as state,
+    any_value(cause) as cause,
+    any_value(cause_job) as cause_job,
+    any_value(cause_attempt) as cause_attempt
+from runs
+group by cluster, job, attempt, run

@@ -1,0 +1,105 @@
+-- The state of each node, or of a device with a life of its own, ignoring jobs [1.6, 1.9].
+--
+-- Only abnormal spans have rows; between them the node is available. ok_open ignores staleness, ok_closed
+-- does not; neither is broken by cordon or drain [5.2].
+--
+-- grain: cluster, node_uid, profile, started_ms
+
+with profiles as (
+    select distinct cluster, node_uid, profile from intervals.device_profiles
+),
+
+node_spans as (
+    select cluster, node_uid, null as gpu, 'provisioning' as state, epoch_ms(paid_from) as started_ms, end_ms(ready_at) as ended_ms, false as is_planned
+    from staged.nodes
+    union all
+    select cluster, node_uid, null, 'deprovisioning', epoch_ms(deleted_at), getvariable('forever_ms'), false
+    from staged.nodes
+    where deleted_at is not null
+    union all
+    select cluster, node_uid, gpu, case when type = 'Ready' then 'not_ready' else 'unhealthy' end, started_ms, ended_ms, false
+    from intervals.condition_repairs
+    where is_blocking
+    union all
+    select
+        cluster, node_uid, null,
+        case kind when 'repair' then 'repair.' || action when 'drain' then 'draining' else 'cordoned' end,
+        epoch_ms(started_at), end_ms(ended_at), is_planned
+    from staged.node_admin
+    union all
+    select cluster, node_uid, null, 'stale', started_ms, ended_ms, false
+    from intervals.stale_spans
+),
+
+spans as (
+    select
+        profiles.cluster,
+        profiles.node_uid,
+        profiles.profile,
+        span.state,
+        list_position([
+            'provisioning', 'deprovisioning', 'repair.replace', 'repair.reboot', 'repair.reset', 'repair.diag',
+            'draining', 'not_ready', 'unhealthy', 'stale', 'cordoned'
+        ], span.state) as state_order,
+        span.started_ms,
+        span.ended_ms,
+        span.is_planned
+    from node_spans as span
+    inner join profiles
+        on span.cluster = profiles.cluster
+        and span.node_uid = profiles.node_uid
+        and (span.gpu is null or span.gpu = profiles.profile)
+    where span.ended_ms > span.started_ms
+),
+
+reached as (
+    select
+        *,
+        max(ended_ms) over (
+            partition by cluster, node_uid, profile
+            order by started_ms, ended_ms, state_order
+            rows between unbounded preceding and 1 preceding
+        ) as reach_ms
+    from spans
+),
+
+islands as (
+    select
+        * exclude (reach_ms),
+        sum(case when started_ms > reach_ms then 1 else 0 end) over (
+            partition by cluster, node_uid, profile
+            order by started_ms, ended_ms, state_order
+            rows between unbounded preceding and current row
+        ) as island
+    from reached
+),
+
+edges as (
+    select cluster, node_uid, profile, island, started_ms as edge_ms from islands
+    union
+    select cluster, node_uid, profile, island, ended_ms from islands
+),
+
+slots as (
+    select
+        *,
+        lead(edge_ms) over (partition by cluster, node_uid, profile, island order by edge_ms) as next_ms
+    from edges
+)
+
+select
+    slot.cluster,
+    slot.node_uid,
+    slot.profile,
+    slot.island,
+    slot.edge_ms as started_ms,
+    slot.next_ms as ended_ms,
+    arg_min(span.state, span.state_order) as node_state,
+    arg_min(span.is_planned, span.state_order) as is_planned,
+    min(span.state_order) > 2 as in_service,
+    not bool_or(span.state in ('provisioning', 'deprovisioning', 'not_ready', 'unhealthy') or span.state like 'repair.%') as ok_open,
+    not bool_or(span.state in ('provisioning', 'deprovisioning', 'not_ready', 'unhealthy', 'stale') or span.state like 'repair.%') as ok_closed
+from slots as slot
+inner join islands as span using (cluster, node_uid, profile, island)
+where span.started_ms <= slot.edge_ms and span.ended_ms >= slot.next_ms and slot.next_ms > slot.edge_ms
+group by slot.cluster, slot.node_uid, slot.profile, slot.island, slot.edge_ms, slot.next_ms

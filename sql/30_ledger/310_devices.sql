@@ -1,0 +1,17 @@
+-- Devices with the span they are paid for, clipped to the window [1.1].
+--
+-- grain: cluster, node_uid, gpu
+
+select
+    node.cluster,
+    node.node_uid,
+    node.name as node_name,
+    node.pool,
+    device.gpu,
+    device.profile,
+    greatest(epoch_ms(node.paid_from), getvariable('window_start_ms')) as started_ms,
+    least(end_ms(node.paid_to), getvariable('window_end_ms')) as ended_ms
+from staged.nodes as node
+inner join intervals.device_profiles as device using (cluster, node_uid)
+where greatest(epoch_ms(node.paid_from), getvariable('window_start_ms'))
+    < least(end_ms(node.paid_to), getvariable('window_end_ms'))

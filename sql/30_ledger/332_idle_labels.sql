@@ -1,0 +1,185 @@
+-- The label of all idle GPUs of a pool while work is queued: does any of the work fit [1.7]?
+--
+-- Per shape of pod (GPUs per pod) the free slots of a pool are a running sum over the changes of each
+-- node's completely free, schedulable GPUs; shapes of workload are few, so this is linear in changes.
+--
+-- grain: cluster, pool, started_ms
+
+with free_devices as (
+    select cluster, pool, node_uid, started_ms, ended_ms
+    from ledger.free_pieces
+    where node_state = 'available' and free_units = 5040
+),
+
+changes as (
+    select cluster, pool, node_uid, changed_ms, sum(change) as change
+    from (
+        select cluster, pool, node_uid, started_ms as changed_ms, 1 as change from free_devices
+        union all
+        select cluster, pool, node_uid, ended_ms, -1 from free_devices
+    )
+    group by cluster, pool, node_uid, changed_ms
+    having sum(change) <> 0
+),
+
+node_free as (
+    select
+        cluster,
+        pool,
+        node_uid,
+        changed_ms,
+        sum(change) over (partition by cluster, node_uid order by changed_ms) as free_count,
+        sum(change) over (partition by cluster, node_uid order by changed_ms) - change as free_before
+    from changes
+),
+
+workloads as (
+    select cluster, pool, pods, gpus_per_pod, epoch_ms(started_at) as started_ms, end_ms(ended_at) as ended_ms
+    from staged.queue
+    where not is_suspended and (ended_at is null or ended_at > started_at)
+),
+
+shapes as (
+    select distinct cluster, pool, gpus_per_pod from workloads
+),
+
+slot_changes as (
+    select
+        node_free.cluster,
+        node_free.pool,
+        shapes.gpus_per_pod,
+        node_free.changed_ms,
+        sum(node_free.free_count // shapes.gpus_per_pod - node_free.free_before // shapes.gpus_per_pod) as slot_change,
+        sum(node_free.free_count - node_free.free_before) as free_change
+    from node_free
+    inner join shapes using (cluster, pool)
+    group by node_free.cluster, node_free.pool, shapes.gpus_per_pod, node_free.changed_ms
+),
+
+demand_changes as (
+    select cluster, pool, pods, gpus_per_pod, changed_ms, sum(change) as change
+    from (
+        select cluster, pool, pods, gpus_per_pod, started_ms as changed_ms, 1 as change from workloads
+        union all
+        select cluster, pool, pods, gpus_per_pod, ended_ms, -1 from workloads
+    )
+    group by cluster, pool, pods, gpus_per_pod, changed_ms
+),
+
+-- Every instant at which anything of the pool changes.
+edges as (
+    select cluster, pool, changed_ms as edge_ms from slot_changes
+    union
+    select cluster, pool, changed_ms from demand_changes
+    union
+    select cluster, pool, started_ms from ledger.pool_demand
+),
+
+sizes as (
+    select distinct cluster, pool, pods, gpus_per_pod from workloads
+),
+
+grid as (
+    select
+        edges.cluster,
+        edges.pool,
+        edges.edge_ms,
+        sizes.pods,
+        sizes.gpus_per_pod,
+        sum(coalesce(demand.change, 0)) over by_size as waiting_count,
+        sum(coalesce(slots.slot_change, 0)) over by_size as slot_count,
+        sum(coalesce(slots.free_change, 0)) over by_size as free_count
+    from edges
+    inner join sizes using (cluster, pool)
+    left join demand_changes as demand
+        on edges.cluster = demand.cluster
+        and edges.pool = demand.pool
+        and edges.edge_ms = demand.changed_ms
+        and sizes.pods = demand.pods
+        and sizes.gpus_per_pod = demand.gpus_per_pod
+    left join slot_changes as slots
+        on edges.cluster = slots.cluster
+        and edges.pool = slots.pool
+        and edges.edge_ms = slots.changed_ms
+        and sizes.gpus_per_pod = slots.gpus_per_pod
+    window by_size as (
+        partition by edges.cluster, edges.pool, sizes.pods, sizes.gpus_per_pod
+        order by edges.edge_ms
+    )
+),
+
+fitted as (
+    select
+        cluster,
+        pool,
+        edge_ms,
+        case
+            when bool_or(slot_count >= pods) then 'I.sched_delay'
+            when bool_or(pods * gpus_per_pod <= free_count) then 'I.fragmented'
+            else 'I.shortfall'
+        end as state
+    from grid
+    where waiting_count > 0
+    group by cluster, pool, edge_ms
+),
+
+all_edges as (
+    select
+        edges.cluster,
+        edges.pool,
+        edges.edge_ms as started_ms,
+        lead(edges.edge_ms, 1, getvariable('forever_ms')) over (partition by edges.cluster, edges.pool order by edges.edge_ms) as ended_ms,
+        fitted.state
+    from edges
+    left join fitted using (cluster, pool, edge_ms)
+),
+
+labelled as (
+    select
+        edge.cluster,
+        edge.pool,
+        edge.started_ms,
+        edge.ended_ms,
+        edge.state,
+        coalesce(demand.cause, case when edge.state = 'I.shortfall' then 'plat.capacity' else 'plat.sched' end) as cause,
+        case when demand.cause is not null then demand.cause_job end as cause_job,
+        case when demand.cause is not null then demand.cause_attempt end as cause_attempt
+    from all_edges as edge
+    inner join ledger.pool_demand as demand
+        on edge.cluster = demand.cluster
+        and edge.pool = demand.pool
+        and edge.started_ms >= demand.started_ms
+        and edge.started_ms < demand.ended_ms
+    where edge.state is not null and edge.ended_ms > edge.started_ms
+),
+
+runs as (
+    select *, sum(is_new) over (partition by cluster, pool order by started_ms) as run
+    from (
+        select
+            *,
+            case
+                when lag(ended_ms) over in_pool = started_ms
+                    and lag(state) over in_pool = state
+                    and lag(cause) over in_pool = cause
+                    and lag(cause_job) over in_pool is not distinct from cause_job
+                    and lag(cause_attempt) over in_pool is not distinct from cause_attempt
+                    then 0
+                else 1
+            end as is_new
+        from labelled
+        window in_pool as (partition by cluster, pool order by started_ms)
+    )
+)
+
+select
+    cluster,
+    pool,
+    min(started_ms) as started_ms,
+    max(ended_ms) as ended_ms,
+    any_value(state) as state,
+    any_value(cause) as cause,
+    any_value(cause_job) as cause_job,
+    any_value(cause_attempt) as cause_attempt
+from runs
+group by cluster, pool, run

@@ -1,0 +1,334 @@
+-- Goodput of a job as Google's ml-goodput-measurement defines it [1.10]: productive step time over
+-- the time from the job's first start to its end, or to the knowledge time while it runs.
+--
+-- The library's own arithmetic, with what follows from it: a step takes from its start to the next
+-- step's start if the numbers follow each other; a repeated step drops the earlier records from it
+-- on; only a logged end of the job ends its last step; the first step's excess over the mean of the
+-- others is start-up; saves of one step are averaged and subtracted wherever they happened; custom
+-- events count only if they lie inside one step. Jobs that did not use the library are read as if
+-- they had: step records spread evenly over their positions, and the step in flight at the end of an
+-- attempt had started. The whole job counts, whatever the window. Seconds; no weight, no nodes.
+--
+-- grain: cluster, job
+
+with
+
+library_jobs as (
+    select
+        cluster,
+        job,
+        min(occurred_at) filter (where event = 'job_start') as started_at,
+        max(occurred_at) filter (where event = 'job_end') as ended_at
+    from observed.tracker_events
+    where recorder = 'ml_goodput'
+    group by cluster, job
+),
+
+program_starts as (
+    select
+        cluster,
+        job,
+        min(running_at) as started_at
+    from staged.pods
+    where job is not null
+    group by cluster, job
+),
+
+first_attempts as (
+    select
+        cluster,
+        job,
+        min(started_at) as started_at
+    from staged.attempts
+    group by cluster, job
+),
+
+jobs as (
+    select
+        job.cluster,
+        job.job,
+        library.job is not null as is_library,
+        coalesce(
+            library.started_at, program.started_at, attempt.started_at
+        ) as started_at,
+        case
+            when library.job is not null then library.ended_at
+            when job.state = 'succeeded' then job.ended_at
+        end as logged_end_at,
+        case
+            when library.job is not null then coalesce(library.ended_at, getvariable('as_of'))
+            else coalesce(job.ended_at, getvariable('as_of'))
+        end as ended_at
+    from staged.jobs as job
+    left join library_jobs as library using (cluster, job)
+    left join program_starts as program using (cluster, job)
+    left join first_attempts as attempt using (cluster, job)
+    where job.kind = 'training'
+),
+
+last_records as (
+    select
+        step.cluster,
+        step.job,
+        step.attempt,
+        max(step.last) + 1 as next_step,
+        max(step.ended_at) as ended_at
+    from staged.steps as step
+    inner join staged.attempts as attempt using (cluster, job, attempt)
+    where attempt.outcome <> 'succeeded'
+    group by step.cluster, step.job, step.attempt
+),
+
+-- What the library would have been told: positions first..last from started_at on.
+starts as (
+    select
+        cluster,
+        job,
+        step as first,
+        step as last,
+        occurred_at as started_at,
+        occurred_at as ended_at,
+        position
+    from observed.tracker_events
+    where recorder = 'ml_goodput' and event = 'step_start' and step is not null
+
+    union all
+
+    select
+        step.cluster,
+        step.job,
+        step.first,
+        step.last,
+        step.started_at,
+        step.ended_at,
+        0 as position
+    from staged.steps as step
+    inner join jobs using (cluster, job)
+    where not jobs.is_library and step.started_at is not null
+
+    union all
+
+    select
+        last_records.cluster,
+        last_records.job,
+        last_records.next_step as first,
+        last_records.next_step as last,
+        last_records.ended_at as started_at,
+        last_records.ended_at,
+        1 as position
+    from last_records
+    inner join jobs using (cluster, job)
+    where not jobs.is_library
+),
+
+followed as (
+    select
+        starts.*,
+        coalesce(starts.first <= lag(starts.last) over in_job, false) as is_repeat,
+        lead(starts.first) over in_job as next_first,
+        coalesce(lead(starts.started_at) over in_job, jobs.logged_end_at) as next_started_at
+    from starts
+    inner join jobs using (cluster, job)
+    window in_job as (
+        partition by starts.cluster, starts.job order by starts.started_at, starts.position
+    )
+),
+
+segmented as (
+    select
+        *,
+        count(*) filter (where is_repeat) over in_job as segment,
+        row_number() over in_job as ordinal
+    from followed
+    window in_job as (partition by cluster, job order by started_at, position)
+),
+
+cuts as (
+    select
+        cluster,
+        job,
+        segment - 1 as segment,
+        first as cut_step
+    from segmented
+    where is_repeat
+),
+
+custom_events as (
+    select
+        cluster,
+        job,
+        occurred_at as started_at,
+        lead(occurred_at) over same_type as ended_at,
+        event
+    from observed.tracker_events
+    where recorder = 'ml_goodput' and event in ('custom_start', 'custom_end')
+    window same_type as (partition by cluster, job, detail order by position)
+
+    union all
+
+    select
+        phase.cluster,
+        phase.job,
+        phase.started_at,
+        phase.ended_at,
+        'custom_start' as event
+    from staged.phases as phase
+    inner join jobs using (cluster, job)
+    where not jobs.is_library and phase.kind in ('eval', 'stall', 'data_wait')
+),
+
+inside as (
+    select
+        segmented.cluster,
+        segmented.job,
+        segmented.ordinal,
+        sum(epoch_ms(custom.ended_at) - epoch_ms(custom.started_at)) as custom_ms
+    from segmented
+    inner join custom_events as custom
+        on segmented.cluster = custom.cluster
+        and segmented.job = custom.job
+        and segmented.started_at <= custom.started_at
+        and segmented.next_started_at >= custom.ended_at
+    where custom.event = 'custom_start'
+    group by segmented.cluster, segmented.job, segmented.ordinal
+),
+
+timed as (
+    select
+        segmented.cluster,
+        segmented.job,
+        segmented.segment,
+        segmented.ordinal,
+        segmented.first,
+        segmented.last - segmented.first + 1 as position_count,
+        cuts.cut_step,
+        -- The last position runs on to the next record, if that is the step which follows.
+        case
+            when
+                segmented.next_started_at is not null
+                and coalesce(segmented.next_first, segmented.last + 1) = segmented.last + 1
+                then epoch_ms(segmented.next_started_at) - epoch_ms(segmented.started_at)
+                    - coalesce(inside.custom_ms, 0)
+        end as followed_ms,
+        (epoch_ms(segmented.ended_at) - epoch_ms(segmented.started_at))
+        / (segmented.last - segmented.first + 1) as position_ms
+    from segmented
+    left join cuts using (cluster, job, segment)
+    left join inside using (cluster, job, ordinal)
+),
+
+counted as (
+    select
+        *,
+        case
+            when cut_step < first + position_count then greatest(0, cut_step - first)
+            else position_count
+        end as kept_count,
+        coalesce(followed_ms, (position_count - 1) * position_ms) as all_ms,
+        case when followed_ms is null then position_count - 1 else position_count end as timed_count,
+        case when position_count = 1 then followed_ms else position_ms end as first_ms
+    from timed
+),
+
+segments as (
+    select
+        cluster,
+        job,
+        segment,
+        sum(
+            case
+                when kept_count = position_count then all_ms
+                else kept_count * position_ms
+            end
+        ) as kept_ms,
+        sum(all_ms) as all_ms,
+        sum(timed_count) as timed_count,
+        min_by(first_ms, ordinal) as first_ms,
+        min_by(kept_count, ordinal) as first_kept_count
+    from counted
+    group by cluster, job, segment
+),
+
+-- The excess of a segment's first step belongs to start-up, if that step is kept at all.
+productive as (
+    select
+        cluster,
+        job,
+        sum(
+            kept_ms - case
+                when first_kept_count > 0 and timed_count > 1
+                    then greatest(
+                        0, coalesce(first_ms - (all_ms - first_ms) / (timed_count - 1), 0)
+                    )
+                else 0
+            end
+        ) as productive_ms
+    from segments
+    group by cluster, job
+),
+
+saves as (
+    select
+        cluster,
+        job,
+        concat(step) as save_key,
+        1000 * duration_s as blocking_ms
+    from observed.tracker_events
+    where recorder = 'ml_goodput' and event = 'save'
+
+    union all
+
+    select
+        phase.cluster,
+        phase.job,
+        coalesce(concat('step ', checkpoint.step), concat('at ', epoch_ms(phase.started_at))) as save_key,
+        epoch_ms(phase.ended_at) - epoch_ms(phase.started_at) as blocking_ms
+    from staged.phases as phase
+    inner join jobs using (cluster, job)
+    left join staged.checkpoints as checkpoint
+        on phase.cluster = checkpoint.cluster
+        and phase.job = checkpoint.job
+        and phase.attempt = checkpoint.attempt
+        and phase.started_at = checkpoint.write_started_at
+    where not jobs.is_library and phase.kind = 'ckpt_save'
+),
+
+averaged_saves as (
+    select
+        cluster,
+        job,
+        avg(blocking_ms) as blocking_ms
+    from saves
+    group by cluster, job, save_key
+),
+
+saving as (
+    select
+        cluster,
+        job,
+        sum(blocking_ms) as saving_ms
+    from averaged_saves
+    group by cluster, job
+),
+
+measured as (
+    select
+        jobs.cluster,
+        jobs.job,
+        greatest(
+            0, coalesce(productive.productive_ms, 0) - coalesce(saving.saving_ms, 0)
+        ) / 1000 as numerator,
+        (epoch_ms(jobs.ended_at) - epoch_ms(jobs.started_at)) / 1000 as denominator
+    from jobs
+    left join productive using (cluster, job)
+    left join saving using (cluster, job)
+    where jobs.started_at is not null
+)
+
+select
+    cluster,
+    job,
+    cast(numerator as double) as numerator,
+    cast(denominator as double) as denominator,
+    cast(numerator / nullif(denominator, 0) as double) as value
+from measured

@@ -1,0 +1,110 @@
+-- Attempts of training jobs: size, running time inside the window, how well they were seen, and
+-- how they ended there.
+--
+-- grain: cluster, job, attempt
+
+with slots as (
+    -- A pod that was replaced within the attempt took over its rank, not more GPUs.
+    select
+        cluster,
+        job,
+        attempt,
+        coalesce(cast(rank as varchar), pod_uid) as slot,
+        max(gpus) as gpus
+    from staged.pods
+    where role = 'worker'
+    group by all
+),
+
+sizes as (
+    select
+        cluster,
+        job,
+        attempt,
+        sum(gpus) as gpus
+    from slots
+    group by cluster, job, attempt
+),
+
+with_steps as (
+    select distinct
+        cluster,
+        job,
+        attempt
+    from staged.steps
+),
+
+with_phases as (
+    select distinct
+        cluster,
+        job,
+        attempt
+    from staged.phases
+),
+
+spans as (
+    select
+        attempts.cluster,
+        attempts.job,
+        attempts.attempt,
+        attempts.outcome,
+        jobs.namespace,
+        jobs.team,
+        epoch_ms(attempts.started_at) as started_ms,
+        epoch_ms(attempts.ended_at) as ended_ms,
+        row_number() over (
+            partition by attempts.cluster, attempts.job order by attempts.attempt
+        ) = 1 as is_first
+    from staged.attempts as attempts
+    inner join staged.jobs as jobs
+        on attempts.cluster = jobs.cluster and attempts.job = jobs.job
+    where jobs.kind = 'training'
+)
+
+select
+    spans.cluster,
+    spans.job,
+    spans.attempt,
+    spans.namespace,
+    spans.team,
+    spans.outcome,
+    spans.is_first,
+    sizes.gpus,
+    job_sizes.size,
+    case
+        when with_steps.job is not null then 'E3' when with_phases.job is not null then 'E2'
+        else 'E1'
+    end as grade,
+    -- An attempt that still runs has run until the knowledge time.
+    greatest(
+        0,
+        least(
+            coalesce(spans.ended_ms, getvariable('as_of_ms')), getvariable('window_end_ms')
+        ) - greatest(spans.started_ms, getvariable('window_start_ms'))
+    ) as running_ms,
+    spans.ended_ms >= getvariable('window_start_ms')
+    and spans.ended_ms < getvariable('window_end_ms') as is_ended,
+    interruptions.class,
+    interruptions.domain,
+    taxonomy.counts_as
+from spans
+left join sizes
+    on spans.cluster = sizes.cluster
+    and spans.job = sizes.job
+    and spans.attempt = sizes.attempt
+left join catalog.job_sizes as job_sizes
+    on sizes.gpus >= job_sizes.gpus_from
+    and sizes.gpus <= coalesce(job_sizes.gpus_to, sizes.gpus)
+left join with_steps
+    on spans.cluster = with_steps.cluster
+    and spans.job = with_steps.job
+    and spans.attempt = with_steps.attempt
+left join with_phases
+    on spans.cluster = with_phases.cluster
+    and spans.job = with_phases.job
+    and spans.attempt = with_phases.attempt
+left join ledger.interruptions as interruptions
+    on spans.cluster = interruptions.cluster
+    and spans.job = interruptions.job
+    and spans.attempt = interruptions.attempt
+left join catalog.taxonomy as taxonomy on interruptions.class = taxonomy.class

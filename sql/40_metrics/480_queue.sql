@@ -1,0 +1,86 @@
+-- Time that work spent waiting for capacity inside the window, in wall hours and weighted with the
+-- GPUs asked for. What its owner suspended was not waiting. event_count is the number of waits.
+--
+-- grain: cluster, metric, scope, scope_value
+
+with waits as (
+    select
+        clusters.cluster,
+        queue.pool,
+        queue.job,
+        jobs.team,
+        queue.pods * queue.gpus_per_pod as gpus,
+        greatest(
+            0,
+            least(
+                coalesce(epoch_ms(queue.ended_at), getvariable('forever_ms')),
+                getvariable('as_of_ms'),
+                getvariable('window_end_ms')
+            ) - greatest(epoch_ms(queue.started_at), getvariable('window_start_ms'))
+        ) as wait_ms
+    from staged.queue as queue
+    inner join rollups.clusters as clusters on queue.cluster = clusters.member
+    left join staged.jobs as jobs on queue.cluster = jobs.cluster and queue.job = jobs.job
+    where not queue.is_suspended
+),
+
+scoped as (
+    select cluster, 'fleet' as scope, '' as scope_value, gpus, wait_ms from waits
+    union all
+    -- A fleet without a queue has a row all the same.
+    select distinct cluster, 'fleet' as scope, '' as scope_value, 0 as gpus, 0 as wait_ms
+    from rollups.clusters
+    union all
+    select cluster, 'pool' as scope, pool as scope_value, gpus, wait_ms from waits
+    union all
+    select cluster, 'team' as scope, team as scope_value, gpus, wait_ms from waits
+    union all
+    select cluster, 'job' as scope, job as scope_value, gpus, wait_ms
+    from waits
+    where cluster <> '*'
+),
+
+sums as (
+    select
+        cluster,
+        scope,
+        scope_value,
+        count(*) filter (where wait_ms > 0) as event_count,
+        sum(wait_ms) as wait_ms,
+        sum(gpus * cast(wait_ms as hugeint)) as gpu_ms
+    from scoped
+    where scope_value is not null
+    group by cluster, scope, scope_value
+)
+
+select
+    'queue_hours' as metric,
+    scope,
+    scope_value,
+    cast(wait_ms as double) / 3600000 as value,
+    cast(null as double) as low,
+    cast(null as double) as high,
+    cast(null as double) as numerator,
+    cast(null as double) as denominator,
+    cast(event_count as bigint) as event_count,
+    'hours' as unit,
+    getvariable('window_start') as window_start,
+    getvariable('window_end') as window_end,
+    cluster
+from sums
+union all
+select
+    'queue_gpu_hours' as metric,
+    scope,
+    scope_value,
+    cast(gpu_ms as double) / 3600000 as value,
+    cast(null as double) as low,
+    cast(null as double) as high,
+    cast(null as double) as numerator,
+    cast(null as double) as denominator,
+    cast(event_count as bigint) as event_count,
+    'GPU-hours' as unit,
+    getvariable('window_start') as window_start,
+    getvariable('window_end') as window_end,
+    cluster
+from sums

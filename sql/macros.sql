@@ -1,0 +1,20 @@
+-- Words that the models share. Run once before them; paste it first when you run a model by hand.
+
+-- An instant after the knowledge time is not known yet [STANDARD 0.5].
+create or replace macro known(instant) as
+    case when instant <= getvariable('as_of') then instant end;
+
+-- Epoch milliseconds of an end; an open end lies beyond every instant.
+create or replace macro end_ms(instant) as
+    coalesce(epoch_ms(instant), getvariable('forever_ms'));
+
+-- The newest version of a key first: knowledge time, then arrival, then content as a stable tie-break.
+create or replace macro is_positive_condition(type) as
+    type like '%Ready' or type like '%Healthy';
+
+-- Unknown fails closed whatever the polarity [STANDARD 1.6].
+create or replace macro is_bad_condition(type, status) as
+    case when is_positive_condition(type) then status <> 'True' else status in ('True', 'Unknown') end;
+
+-- The instant of epoch milliseconds.
+create or replace macro instant_of(ms) as make_timestamptz(cast(ms as bigint) * 1000);

@@ -19,9 +19,12 @@ select
     attempt.job,
     attempt.attempt,
     coalesce(members.member_count, 0) as member_count,
-    greatest(
-        attempt.started_ms,
-        members.running_ms[coalesce(nullif(attempt.min_members, 0), members.member_count)]
-    ) as ready_ms
+    case
+        when len(members.running_ms) >= coalesce(nullif(attempt.min_members, 0), members.member_count)
+            then greatest(
+                attempt.started_ms,
+                members.running_ms[coalesce(nullif(attempt.min_members, 0), members.member_count)]
+            )
+    end as ready_ms
 from intervals.lineage_attempts as attempt
 left join members using (cluster, job, attempt)

@@ -1,6 +1,6 @@
 -- Step records: positions first..last done over [started_at, ended_at), clocks corrected [0.6, 2.1].
 --
--- grain: row
+-- grain: cluster, job, attempt, first, last, started_at, ended_at
 
 with from_text as (
     select
@@ -34,7 +34,7 @@ all_records as (
     select * exclude (step) from from_text
 )
 
-select distinct
+select
     record.cluster,
     record.job,
     record.attempt,
@@ -42,9 +42,10 @@ select distinct
     record.last,
     record.started_at - to_milliseconds(coalesce(clock.offset_ms, 0)) as started_at,
     record.ended_at - to_milliseconds(coalesce(clock.offset_ms, 0)) as ended_at,
-    record.world,
-    record.config
+    max(record.world) as world,
+    max(record.config) as config
 from all_records as record
 semi join staged.attempts using (cluster, job, attempt)
 left join staged.clock_offsets as clock using (cluster, job, attempt)
 where record.ended_at - to_milliseconds(coalesce(clock.offset_ms, 0)) <= getvariable('as_of')
+group by all

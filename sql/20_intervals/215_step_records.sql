@@ -1,22 +1,19 @@
--- Step records in order, clamped into their attempt, with the silence before each [0.3, 2.5, 2.6].
+-- Step records in order, clamped into their attempt, with what came before each [0.3, 2.5].
 --
 -- record_order counts from 1 in the attempt. position_ms is the whole time per position. cut_to is set
--- where the counter went back: positions above it are discarded before this record.
+-- where the counter went back: positions above it are discarded before this record. Records of one run
+-- follow each other without a gap in time or position.
 --
--- grain: cluster, job, attempt, record_order
+-- grain: attempt_id, record_order
 
 with timed as (
     select
-        step.cluster,
-        step.job,
-        step.attempt,
-        attempt.lineage,
-        attempt.attempt_order,
-        attempt.started_ms as attempt_started_ms,
+        attempt.attempt_id,
         step.first,
         step.last,
-        coalesce(step.world, attempt.world) as world,
-        coalesce(step.config, attempt.config) as config,
+        coalesce(step.world, attempt.world, -1) as world,
+        coalesce(step.config, attempt.config, '') as config,
+        attempt.started_ms as attempt_started_ms,
         coalesce(attempt.ended_ms, getvariable('forever_ms')) as attempt_ended_ms,
         attempt.resume_step,
         epoch_ms(step.started_at) as given_start_ms,
@@ -31,7 +28,7 @@ started as (
         coalesce(
             given_start_ms,
             lag(least(given_end_ms, attempt_ended_ms)) over (
-                partition by cluster, job, attempt order by given_end_ms, last, first, given_start_ms
+                partition by attempt_id order by given_end_ms, last, first, given_start_ms
             ),
             given_end_ms
         ) as start_ms
@@ -40,13 +37,17 @@ started as (
 
 clamped as (
     select
-        * exclude (given_start_ms, given_end_ms, start_ms, attempt_started_ms, attempt_ended_ms),
+        attempt_id,
+        first,
+        last,
+        world,
+        config,
+        resume_step,
         greatest(start_ms, attempt_started_ms) as started_ms,
         least(given_end_ms, attempt_ended_ms) as ended_ms,
         given_end_ms
     from started
     where least(given_end_ms, attempt_ended_ms) > greatest(start_ms, attempt_started_ms)
-    qualify row_number() over (partition by cluster, job, attempt, given_end_ms, last, first, start_ms order by world, config) = 1
 ),
 
 ordered as (
@@ -56,18 +57,11 @@ ordered as (
         lag(last) over in_attempt as prev_last,
         lag(ended_ms) over in_attempt as prev_ended_ms
     from clamped
-    window in_attempt as (
-        partition by cluster, job, attempt
-        order by given_end_ms, last, first, started_ms
-    )
+    window in_attempt as (partition by attempt_id order by given_end_ms, last, first, started_ms)
 )
 
 select
-    cluster,
-    job,
-    attempt,
-    lineage,
-    attempt_order,
+    attempt_id,
     record_order,
     first,
     last,

@@ -1,16 +1,17 @@
 -- The pace of each attempt: median time per position, and the shortest silence that is a hang [2.6].
 --
--- grain: cluster, job, attempt
+-- is_ragged: records overlap or positions are missing, so that they need filling and clipping.
+--
+-- grain: attempt_id
 
 select
-    attempt.cluster,
-    attempt.job,
-    attempt.attempt,
+    attempt.attempt_id,
     coalesce(pace.record_count, 0) as record_count,
     pace.first_position,
     pace.first_started_ms,
     pace.last_ended_ms,
     pace.position_ms,
+    coalesce(pace.is_ragged, false) as is_ragged,
     greatest(
         1000 * getvariable('hang_min_s'),
         getvariable('hang_k') * coalesce(pace.position_ms, 0)
@@ -19,14 +20,13 @@ select
 from intervals.lineage_attempts as attempt
 left join (
     select
-        cluster,
-        job,
-        attempt,
+        attempt_id,
         count(*) as record_count,
-        min_by(first, record_order) as first_position,
-        min_by(started_ms, record_order) as first_started_ms,
+        min(first) filter (where record_order = 1) as first_position,
+        min(started_ms) filter (where record_order = 1) as first_started_ms,
         max(ended_ms) as last_ended_ms,
-        cast(quantile_disc(position_ms, 0.5) as bigint) as position_ms
+        cast(quantile_disc(position_ms, 0.5) as bigint) as position_ms,
+        bool_or(started_ms < prev_ended_ms or first > prev_last + 1) as is_ragged
     from intervals.step_records
-    group by cluster, job, attempt
-) as pace using (cluster, job, attempt)
+    group by attempt_id
+) as pace using (attempt_id)

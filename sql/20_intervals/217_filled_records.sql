@@ -1,43 +1,62 @@
 -- Step records with synthetic ones for positions whose log lines were lost [2.8].
 --
 -- A synthetic record sorts just before the record after the hole. visible_end_ms: a later record hides
--- the part of an earlier one that it overlaps.
+-- the part of an earlier one that it overlaps. Attempts without holes and overlaps pass as they are.
 --
--- grain: cluster, job, attempt, record_order, is_synthetic
+-- grain: attempt_id, filled_order
 
-with synthetic as (
-    select
-        record.* replace (
-            record.prev_last + 1 as first,
-            record.first - 1 as last,
-            record.prev_ended_ms as started_ms,
-            record.prev_ended_ms + least(
-                record.started_ms - record.prev_ended_ms,
-                (record.first - record.prev_last - 1) * greatest(1, pace.position_ms)
-            ) as ended_ms,
-            cast(null as bigint) as cut_to
-        ),
-        true as is_synthetic
+with ragged as (
+    select record.*, pace.position_ms as pace_ms
     from intervals.step_records as record
-    inner join intervals.attempt_pace as pace using (cluster, job, attempt)
-    where record.first > record.prev_last + 1 and record.started_ms > record.prev_ended_ms
+    inner join intervals.attempt_pace as pace using (attempt_id)
+    where pace.is_ragged
 ),
 
 filled as (
-    select *, false as is_synthetic from intervals.step_records
+    select attempt_id, record_order, first, last, started_ms, ended_ms, world, config, false as is_synthetic
+    from ragged
 
-    union all by name
+    union all
 
-    select * from synthetic
+    select
+        attempt_id,
+        record_order,
+        prev_last + 1,
+        first - 1,
+        prev_ended_ms,
+        prev_ended_ms + least(started_ms - prev_ended_ms, (first - prev_last - 1) * greatest(1, pace_ms)),
+        world,
+        config,
+        true
+    from ragged
+    where first > prev_last + 1 and started_ms > prev_ended_ms
 )
 
 select
-    * exclude (position_ms, prev_last, prev_ended_ms),
-    row_number() over (partition by cluster, job, attempt order by record_order, not is_synthetic) as filled_order,
+    record.attempt_id,
+    record.record_order,
+    record.record_order as filled_order,
+    record.first,
+    record.last,
+    record.started_ms,
+    record.ended_ms,
+    record.ended_ms as visible_end_ms,
+    record.world,
+    record.config,
+    false as is_synthetic
+from intervals.step_records as record
+inner join intervals.attempt_pace as pace using (attempt_id)
+where not pace.is_ragged
+
+union all by name
+
+select
+    *,
+    row_number() over (partition by attempt_id order by record_order, not is_synthetic) as filled_order,
     least(
         ended_ms,
         min(started_ms) over (
-            partition by cluster, job, attempt
+            partition by attempt_id
             order by record_order, not is_synthetic
             rows between 1 following and unbounded following
         )

@@ -43,7 +43,7 @@ onsets as (
             greatest(pace.last_ended_ms, last_phases.ended_ms, coalesce(gang.ready_ms, attempt.started_ms))
         ) as onset_ms
     from intervals.lineage_attempts as attempt
-    inner join intervals.attempt_pace as pace using (cluster, job, attempt)
+    inner join intervals.attempt_pace as pace using (attempt_id)
     inner join intervals.gangs as gang using (cluster, job, attempt)
     left join first_deaths using (cluster, job, attempt)
     left join last_phases using (cluster, job, attempt)

@@ -4,14 +4,11 @@
 -- or just before one of them. Positions above cut_to are discarded there [2.2, 2.5]. is_rollback and
 -- cause say who pays [2.4].
 --
--- grain: cluster, lineage, attempt_order, record_order
+-- grain: lineage_id, attempt_order, record_order
 
 with restarts as (
     select
-        attempt.cluster,
-        attempt.lineage,
-        attempt.job,
-        attempt.attempt,
+        attempt.lineage_id,
         attempt.attempt_order,
         cast(0 as bigint) as record_order,
         pace.resume_step as cut_to,
@@ -20,9 +17,9 @@ with restarts as (
         -- The last earlier attempt that executed steps owns the loss; failed starts in between do not.
         max(case when pace.record_count > 0 then attempt.attempt_order end) over earlier as owner_order
     from intervals.lineage_attempts as attempt
-    inner join intervals.attempt_pace as pace using (cluster, job, attempt)
+    inner join intervals.attempt_pace as pace using (attempt_id)
     window earlier as (
-        partition by attempt.cluster, attempt.lineage
+        partition by attempt.lineage_id
         order by attempt.attempt_order
         rows between unbounded preceding and 1 preceding
     )
@@ -30,10 +27,7 @@ with restarts as (
 
 caused as (
     select
-        restarts.cluster,
-        restarts.lineage,
-        restarts.job,
-        restarts.attempt,
+        restarts.lineage_id,
         restarts.attempt_order,
         restarts.record_order,
         restarts.cut_to,
@@ -44,16 +38,14 @@ caused as (
         coalesce(restarts.is_marked_rollback, false) or exists (
             select 1
             from intervals.lineage_attempts as between_them
-            where between_them.cluster = restarts.cluster
-                and between_them.lineage = restarts.lineage
+            where between_them.lineage_id = restarts.lineage_id
                 and between_them.attempt_order >= restarts.owner_order
                 and between_them.attempt_order < restarts.attempt_order
                 and between_them.outcome = 'rollback'
         ) as is_rollback
     from restarts
     inner join intervals.lineage_attempts as owner
-        on restarts.cluster = owner.cluster
-        and restarts.lineage = owner.lineage
+        on restarts.lineage_id = owner.lineage_id
         and restarts.owner_order = owner.attempt_order
     left join intervals.attribution as attribution
         on owner.cluster = attribution.cluster
@@ -64,11 +56,8 @@ caused as (
 
 turned_back as (
     select
-        record.cluster,
-        record.lineage,
-        record.job,
-        record.attempt,
-        record.attempt_order,
+        attempt.lineage_id,
+        attempt.attempt_order,
         record.record_order,
         record.cut_to,
         record.started_ms as cut_ms,
@@ -77,12 +66,13 @@ turned_back as (
         cast(null as integer) as cause_attempt,
         coalesce(marker.kind = 'rollback', false) as is_rollback
     from intervals.step_records as record
+    inner join intervals.lineage_attempts as attempt using (attempt_id)
     left join lateral (
         select markers.kind, markers.cause
         from staged.markers as markers
-        where markers.cluster = record.cluster
-            and markers.job = record.job
-            and (markers.attempt is null or markers.attempt = record.attempt)
+        where markers.cluster = attempt.cluster
+            and markers.job = attempt.job
+            and (markers.attempt is null or markers.attempt = attempt.attempt)
             and epoch_ms(markers.occurred_at) <= record.started_ms
         order by markers.occurred_at desc, markers.kind, markers.cause
         limit 1

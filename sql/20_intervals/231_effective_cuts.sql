@@ -2,12 +2,12 @@
 --
 -- What was done before that earlier cut lies at or below it, hence at or below this one.
 --
--- grain: cluster, lineage, cut_number
+-- grain: lineage_id, cut_number
 
 with numbered as (
     select
         *,
-        row_number() over (partition by cluster, lineage order by attempt_order, record_order) as cut_number
+        row_number() over (partition by lineage_id order by attempt_order, record_order) as cut_number
     from intervals.cuts
 )
 
@@ -20,8 +20,7 @@ from numbered as cut
 left join lateral (
     select earlier.cut_number, earlier.attempt_order, earlier.record_order
     from numbered as earlier
-    where earlier.cluster = cut.cluster
-        and earlier.lineage = cut.lineage
+    where earlier.lineage_id = cut.lineage_id
         and earlier.cut_number < cut.cut_number
         and earlier.cut_to <= cut.cut_to
     order by earlier.cut_number desc

@@ -3,60 +3,72 @@
 -- A record's position dies at the first later cut below it. Of the cuts that reach a record, each one
 -- goes deeper than the one before, so each takes the span between the two.
 --
--- grain: cluster, job, attempt, filled_order, first
+-- grain: attempt_id, filled_order, first
 
-with at_risk as (
+with reaching as (
+    -- The cuts that can reach each attempt, and how deep they go.
     select
-        attempt.cluster,
-        attempt.job,
-        attempt.attempt,
-        min(cut.cut_to) as deepest
+        attempt.attempt_id,
+        attempt.attempt_order,
+        attempt.lineage_id,
+        cut.cut_number,
+        cut.cut_to,
+        cut.attempt_order as cut_attempt_order,
+        cut.record_order as cut_record_order,
+        cut.reach_attempt_order,
+        cut.reach_record_order
     from intervals.lineage_attempts as attempt
     inner join intervals.effective_cuts as cut
-        on attempt.cluster = cut.cluster
-        and attempt.lineage = cut.lineage
+        on attempt.lineage_id = cut.lineage_id
         and cut.attempt_order >= attempt.attempt_order
         and cut.reach_attempt_order <= attempt.attempt_order
-    group by attempt.cluster, attempt.job, attempt.attempt
+),
+
+at_risk as (
+    select attempt_id, min(cut_to) as deepest
+    from reaching
+    group by attempt_id
+),
+
+exposed as (
+    select
+        record.attempt_id,
+        record.filled_order,
+        record.first,
+        record.last,
+        -- A synthetic record stands before the record that follows its hole.
+        record.record_order - case when record.is_synthetic then 1 else 0 end as record_order
+    from intervals.filled_records as record
+    inner join at_risk using (attempt_id)
+    where record.last > at_risk.deepest
 ),
 
 reached as (
     select
-        record.cluster,
-        record.job,
-        record.attempt,
+        record.attempt_id,
         record.filled_order,
-        record.last,
         record.first,
-        cut.cut_to,
+        record.last,
+        cut.lineage_id,
         cut.cut_number,
-        cut.lineage,
+        cut.cut_to,
         lag(cut.cut_to) over (
-            partition by record.cluster, record.job, record.attempt, record.filled_order
-            order by cut.cut_number
+            partition by record.attempt_id, record.filled_order order by cut.cut_number
         ) as shallower
-    from intervals.filled_records as record
-    inner join at_risk using (cluster, job, attempt)
-    inner join intervals.effective_cuts as cut
-        on record.cluster = cut.cluster
-        and record.lineage = cut.lineage
-    where record.last > at_risk.deepest
-        and record.last > cut.cut_to
-        -- The cut comes after the record ...
-        and (cut.attempt_order, cut.record_order) > (record.attempt_order, record.record_order - case when record.is_synthetic then 1 else 0 end)
-        -- ... and no cut in between went as deep.
-        and (cut.reach_attempt_order, cut.reach_record_order)
-            <= (record.attempt_order, record.record_order - case when record.is_synthetic then 1 else 0 end)
+    from exposed as record
+    inner join reaching as cut using (attempt_id)
+    where record.last > cut.cut_to
+        -- The cut comes after the record, and no cut in between went as deep.
+        and (cut.cut_attempt_order > cut.attempt_order or cut.cut_record_order > record.record_order)
+        and (cut.reach_attempt_order < cut.attempt_order or cut.reach_record_order <= record.record_order)
 )
 
 select
-    cluster,
-    job,
-    attempt,
-    lineage,
+    attempt_id,
     filled_order,
+    lineage_id,
+    cut_number,
     greatest(cut_to + 1, first) as first,
-    least(coalesce(shallower, last), last) as last,
-    cut_number
+    least(coalesce(shallower, last), last) as last
 from reached
 where greatest(cut_to + 1, first) <= least(coalesce(shallower, last), last)

@@ -3,31 +3,29 @@
 -- safe_step: newest position covered by a valid checkpoint on the retained path, or proved by a restore
 -- that executed steps. claimed_step: newest position any committed checkpoint on the path claims.
 --
--- grain: cluster, lineage
+-- grain: lineage_id
 
 with kept_checkpoints as (
     select
-        cluster,
-        lineage,
+        lineage_id,
         max(step) filter (where not is_invalid) as safe_step,
         max(step) as claimed_step
     from intervals.checkpoint_fates
     where cut_number is null
-    group by cluster, lineage
+    group by lineage_id
 ),
 
 restores as (
-    select attempt.cluster, attempt.lineage, max(pace.resume_step) as proved_step
+    select attempt.lineage_id, max(pace.resume_step) as proved_step
     from intervals.lineage_attempts as attempt
-    inner join intervals.attempt_pace as pace using (cluster, job, attempt)
+    inner join intervals.attempt_pace as pace using (attempt_id)
     where attempt.attempt_order > 1 and pace.record_count > 0
-    group by attempt.cluster, attempt.lineage
+    group by attempt.lineage_id
 ),
 
 last_attempts as (
     select
-        attempt.cluster,
-        attempt.lineage,
+        attempt.lineage_id,
         max_by(attempt.job_state, attempt.attempt_order) as job_state,
         max_by(attempt.ended_ms is null, attempt.attempt_order) as is_open,
         coalesce(
@@ -35,13 +33,12 @@ last_attempts as (
             max(attempt.attempt_order)
         ) as owner_order
     from intervals.lineage_attempts as attempt
-    inner join intervals.attempt_pace as pace using (cluster, job, attempt)
-    group by attempt.cluster, attempt.lineage
+    inner join intervals.attempt_pace as pace using (attempt_id)
+    group by attempt.lineage_id
 )
 
 select
-    last_attempts.cluster,
-    last_attempts.lineage,
+    last_attempts.lineage_id,
     last_attempts.job_state,
     last_attempts.is_open,
     last_attempts.job_state in ('failed', 'cancelled') as is_over_badly,
@@ -52,12 +49,11 @@ select
     case when attribution.class is not null then owner.attempt end as own_attempt
 from last_attempts
 inner join intervals.lineage_attempts as owner
-    on last_attempts.cluster = owner.cluster
-    and last_attempts.lineage = owner.lineage
+    on last_attempts.lineage_id = owner.lineage_id
     and last_attempts.owner_order = owner.attempt_order
 left join intervals.attribution as attribution
     on owner.cluster = attribution.cluster
     and owner.job = attribution.job
     and owner.attempt = attribution.attempt
-left join kept_checkpoints on last_attempts.cluster = kept_checkpoints.cluster and last_attempts.lineage = kept_checkpoints.lineage
-left join restores on last_attempts.cluster = restores.cluster and last_attempts.lineage = restores.lineage
+left join kept_checkpoints on last_attempts.lineage_id = kept_checkpoints.lineage_id
+left join restores on last_attempts.lineage_id = restores.lineage_id

@@ -21,12 +21,15 @@ with caused as (
         own.class is not null and pace.record_count = 0 and attempt.is_instrumented as is_zero,
         coalesce(taxonomy.domain, '') = 'app' as is_app
     from intervals.lineage_attempts as attempt
-    inner join intervals.attempt_pace as pace using (cluster, job, attempt)
+    inner join intervals.attempt_pace as pace using (attempt_id)
     left join intervals.attribution as before
         on attempt.cluster = before.cluster
         and attempt.prev_job = before.job
         and attempt.prev_attempt = before.attempt
-    left join intervals.attribution as own using (cluster, job, attempt)
+    left join intervals.attribution as own
+        on attempt.cluster = own.cluster
+        and attempt.job = own.job
+        and attempt.attempt = own.attempt
     left join catalog.taxonomy as taxonomy on own.class = taxonomy.class
 ),
 

@@ -3,30 +3,29 @@
 -- A segment knows the step piece and the phase that cover it (either may be null), and the last piece
 -- that began at or before it.
 --
--- grain: cluster, job, attempt, started_ms
+-- grain: attempt_id, started_ms
 
 with pieces as (
-    select *, row_number() over (order by cluster, job, attempt, filled_order, first) as piece_id
+    select *, row_number() over (order by attempt_id, started_ms, first) as piece_id
     from intervals.step_pieces
-    where ended_ms > started_ms
 ),
 
 phases as (
-    select *, row_number() over (order by cluster, job, attempt, started_ms) as phase_id
+    select *, row_number() over (order by attempt_id, started_ms) as phase_id
     from intervals.attempt_phases
 ),
 
 edges as (
-    select cluster, job, attempt, started_ms as edge_ms, piece_id, ended_ms as piece_end_ms, cast(null as bigint) as phase_id, cast(null as bigint) as phase_end_ms
+    select attempt_id, started_ms as edge_ms, piece_id, ended_ms as piece_end_ms, cast(null as bigint) as phase_id, cast(null as bigint) as phase_end_ms
     from pieces
     union all
-    select cluster, job, attempt, ended_ms, null, null, null, null from pieces
+    select attempt_id, ended_ms, null, null, null, null from pieces
     union all
-    select cluster, job, attempt, started_ms, null, null, phase_id, ended_ms from phases
+    select attempt_id, started_ms, null, null, phase_id, ended_ms from phases
     union all
-    select cluster, job, attempt, ended_ms, null, null, null, null from phases
+    select attempt_id, ended_ms, null, null, null, null from phases
     union all
-    select gang.cluster, gang.job, gang.attempt, unnest([gang.ready_ms, attempt.known_end_ms]), null, null, null, null
+    select attempt.attempt_id, unnest([gang.ready_ms, attempt.known_end_ms]), null, null, null, null
     from intervals.gangs as gang
     inner join intervals.lineage_attempts as attempt using (cluster, job, attempt)
     where gang.ready_ms is not null
@@ -34,23 +33,19 @@ edges as (
 
 instants as (
     select
-        cluster,
-        job,
-        attempt,
+        attempt_id,
         edge_ms,
         max(piece_id) as piece_id,
         max(piece_end_ms) as piece_end_ms,
         max(phase_id) as phase_id,
         max(phase_end_ms) as phase_end_ms
     from edges
-    group by cluster, job, attempt, edge_ms
+    group by attempt_id, edge_ms
 ),
 
 carried as (
     select
-        cluster,
-        job,
-        attempt,
+        attempt_id,
         edge_ms as started_ms,
         lead(edge_ms) over in_attempt as ended_ms,
         last_value(piece_id ignore nulls) over in_attempt as last_piece_id,
@@ -58,20 +53,20 @@ carried as (
         last_value(phase_id ignore nulls) over in_attempt as phase_id,
         last_value(phase_end_ms ignore nulls) over in_attempt as phase_end_ms
     from instants
-    window in_attempt as (partition by cluster, job, attempt order by edge_ms)
+    window in_attempt as (partition by attempt_id order by edge_ms)
 )
 
 select
-    segment.cluster,
-    segment.job,
-    segment.attempt,
+    segment.attempt_id,
     segment.started_ms,
     segment.ended_ms,
     coalesce(segment.piece_end_ms > segment.started_ms, false) as is_step,
     phase.kind as phase_kind,
     phase.class as phase_class,
-    piece.filled_order,
-    piece.record_last - piece.record_first + 1 as position_count,
+    piece.slow_order,
+    piece.slow_position_count,
+    piece.baseline_ms,
+    piece.slow_class,
     piece.state,
     piece.cause,
     piece.cause_job,

@@ -5,6 +5,9 @@
 with placed as (
     select
         segment.*,
+        attempt.cluster,
+        attempt.job,
+        attempt.attempt,
         attempt.ended_ms as attempt_ended_ms,
         attempt.known_end_ms,
         attempt.outcome,
@@ -18,28 +21,21 @@ with placed as (
         verdict.own_cause,
         coalesce(segment.state like 'A.lost.%', false) as is_lost,
         segment.state in ('A.productive.committed', 'A.productive.provisional') as is_productive,
-        slow.baseline_ms,
-        slow.class as slow_class,
         case
-            when slow.baseline_ms is not null and segment.is_step and segment.phase_kind is null
-                then segment.position_count * slow.baseline_ms - cast(coalesce(sum(
+            when segment.baseline_ms is not null and segment.is_step and segment.phase_kind is null
+                then segment.slow_position_count * segment.baseline_ms - cast(coalesce(sum(
                     case when segment.is_step and segment.phase_kind is null then segment.ended_ms - segment.started_ms end
                 ) over (
-                    partition by segment.cluster, segment.job, segment.attempt, segment.filled_order
+                    partition by segment.attempt_id, segment.slow_order
                     order by segment.started_ms
                     rows between unbounded preceding and 1 preceding
                 ), 0) as bigint)
         end as budget_left_ms
     from intervals.attempt_segments as segment
-    inner join intervals.lineage_attempts as attempt using (cluster, job, attempt)
+    inner join intervals.lineage_attempts as attempt using (attempt_id)
     inner join intervals.gangs as gang using (cluster, job, attempt)
-    inner join intervals.attempt_pace as pace using (cluster, job, attempt)
+    inner join intervals.attempt_pace as pace using (attempt_id)
     inner join intervals.attempt_verdicts as verdict using (cluster, job, attempt)
-    left join intervals.slow_records as slow
-        on segment.cluster = slow.cluster
-        and segment.job = slow.job
-        and segment.attempt = slow.attempt
-        and segment.filled_order = slow.filled_order
 ),
 
 -- The last part of a slow record, beyond the baseline, is A.slow [3.1].

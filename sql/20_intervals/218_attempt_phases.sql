@@ -3,13 +3,11 @@
 -- Overlapping phases form islands; only islands of several phases are cut into pieces, so that the cost
 -- stays linear in the number of phases.
 --
--- grain: cluster, job, attempt, started_ms
+-- grain: attempt_id, started_ms
 
 with clipped as (
     select
-        phase.cluster,
-        phase.job,
-        phase.attempt,
+        attempt.attempt_id,
         phase.kind,
         phase.class,
         list_position(['restore', 'ckpt_save', 'eval', 'stall', 'data_wait', 'init', 'compile'], phase.kind) as strength_order,
@@ -25,7 +23,7 @@ reached as (
     select
         *,
         max(ended_ms) over (
-            partition by cluster, job, attempt
+            partition by attempt_id
             order by started_ms, ended_ms, strength_order, class
             rows between unbounded preceding and 1 preceding
         ) as reach_ms
@@ -37,7 +35,7 @@ numbered as (
     select
         *,
         sum(case when started_ms >= reach_ms then 1 else 0 end) over (
-            partition by cluster, job, attempt
+            partition by attempt_id
             order by started_ms, ended_ms, strength_order, class
             rows between unbounded preceding and current row
         ) as island
@@ -45,42 +43,40 @@ numbered as (
 ),
 
 sized as (
-    select *, count(*) over (partition by cluster, job, attempt, island) as island_size
+    select *, count(*) over (partition by attempt_id, island) as island_size
     from numbered
 ),
 
 edges as (
-    select cluster, job, attempt, island, started_ms as edge_ms from sized where island_size > 1
+    select attempt_id, island, started_ms as edge_ms from sized where island_size > 1
     union
-    select cluster, job, attempt, island, ended_ms from sized where island_size > 1
+    select attempt_id, island, ended_ms from sized where island_size > 1
 ),
 
 slots as (
     select
         *,
-        lead(edge_ms) over (partition by cluster, job, attempt, island order by edge_ms) as next_ms
+        lead(edge_ms) over (partition by attempt_id, island order by edge_ms) as next_ms
     from edges
 ),
 
 contested as (
     select
-        slot.cluster,
-        slot.job,
-        slot.attempt,
+        slot.attempt_id,
         slot.edge_ms as started_ms,
         slot.next_ms as ended_ms,
         phase.kind,
         phase.class
     from slots as slot
-    inner join sized as phase using (cluster, job, attempt, island)
+    inner join sized as phase using (attempt_id, island)
     where phase.started_ms <= slot.edge_ms and phase.ended_ms >= slot.next_ms
     qualify row_number() over (
-        partition by slot.cluster, slot.job, slot.attempt, slot.edge_ms
+        partition by slot.attempt_id, slot.edge_ms
         order by phase.strength_order, phase.started_ms, phase.class
     ) = 1
 )
 
-select cluster, job, attempt, kind, class, started_ms, ended_ms
+select attempt_id, kind, class, started_ms, ended_ms
 from sized
 where island_size = 1
 

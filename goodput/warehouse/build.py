@@ -6,8 +6,7 @@ complete build or the next one, never half of either.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -75,7 +74,7 @@ def build(
             checks = _build_into(con, lake, window, as_of or datetime.now(UTC), params or {})
         finally:
             con.close()
-        os.replace(scratch, database)
+        scratch.replace(database)
     finally:
         scratch.unlink(missing_ok=True)
         scratch.with_name(scratch.name + ".wal").unlink(missing_ok=True)
@@ -94,7 +93,7 @@ def _build_into(
     load_catalog(con)
     set_variables(con, window, as_of, params)
     load_macros(con)
-    record_build(con, lake, snapshot)
+    record_build(con, lake, snapshot, params)
     for schema, members in groupby(models, key=lambda model: model.schema):
         con.execute(f"create schema if not exists {schema}")
         for model in members:
@@ -107,7 +106,9 @@ def _build_into(
     return run_checks(con, models)
 
 
-def _make(con: duckdb.DuckDBPyConnection, model: Model, snapshot: Snapshot, as_of: datetime) -> None:
+def _make(
+    con: duckdb.DuckDBPyConnection, model: Model, snapshot: Snapshot, as_of: datetime
+) -> None:
     try:
         if model.schema == RAW:
             con.execute(raw_view_sql(raw_table(model.name), snapshot.files(model.name), as_of))
@@ -161,8 +162,10 @@ def _parse_parameter(name: str, text: str, default: str) -> str | int | float | 
         raise UsageError(f"parameter {name} takes a number, not {text!r}") from None
 
 
-def record_build(con: duckdb.DuckDBPyConnection, lake: Lake, snapshot: Snapshot) -> None:
-    """Stores in the schema `meta` what this build was made from and with."""
+def record_build(
+    con: duckdb.DuckDBPyConnection, lake: Lake, snapshot: Snapshot, params: Mapping[str, str]
+) -> None:
+    """Stores in the schema `meta` what this build was made from and its parameters."""
     con.execute("create schema meta")
     con.execute(
         "create table meta.build as select ?::varchar as lake, ?::varchar as goodput_version,"
@@ -176,15 +179,15 @@ def record_build(con: duckdb.DuckDBPyConnection, lake: Lake, snapshot: Snapshot)
             snapshot.commits[-1].name if snapshot.commits else None,
         ],
     )
-    con.execute(
-        "create table meta.parameters as select name, variables.value"
-        " from catalog.parameters join duckdb_variables() as variables using (name)"
-    )
+    con.execute("create table meta.parameters (name varchar, value varchar)")
+    for name, value in sorted(params.items()):
+        con.execute("insert into meta.parameters values (?, ?)", [name, value])
 
 
 def restore_variables(con: duckdb.DuckDBPyConnection) -> None:
     """Sets the variables that a built warehouse was made with, so that its checks can run again."""
-    start, end, as_of = con.sql("select window_start, window_end, as_of from meta.build").fetchall()[0]
+    start, end, as_of = con.sql(
+        "select window_start, window_end, as_of from meta.build"
+    ).fetchall()[0]
     params = dict(con.sql("select name, value from meta.parameters").fetchall())
-    given = {name: value for name, value in params.items() if value is not None}
-    set_variables(con, Window(start, end), as_of, given)
+    set_variables(con, Window(start, end), as_of, params)

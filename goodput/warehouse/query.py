@@ -7,8 +7,9 @@ but read: one SELECT, no file but the lake's own Parquet, no network, no setting
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeVar
 
 import duckdb
 
@@ -17,6 +18,8 @@ from goodput.errors import NoData, UsageError
 from goodput.lake import Lake
 from goodput.warehouse.connection import connect
 from goodput.warehouse.rawviews import QUARANTINE, raw_view_sql
+
+T = TypeVar("T")
 
 _WAREHOUSE = "warehouse"
 _EXPLAIN = re.compile(r"\s*explain(\s+analyze)?\s", re.IGNORECASE)
@@ -30,8 +33,13 @@ class Session:
         self._con = con
         self._built = built
 
-    def run(self, sql: str, parameters: list[Any] | None = None) -> duckdb.DuckDBPyConnection:
-        """Runs one SELECT and gives the connection to fetch from.
+    def ask(
+        self,
+        sql: str,
+        fetch: Callable[[duckdb.DuckDBPyRelation], T],
+        parameters: list[Any] | None = None,
+    ) -> T:
+        """What `fetch` makes of the rows of one SELECT.
 
         Raises:
             UsageError: it is no single SELECT, or DuckDB refuses it.
@@ -39,7 +47,8 @@ class Session:
         """
         self._refuse_all_but_select(sql)
         try:
-            return self._con.execute(sql, parameters or [])
+            # A relation runs when it is fetched, so both may find the statement at fault.
+            return fetch(self._con.sql(sql, params=parameters))
         except duckdb.Error as error:
             raise self._explained(error) from None
 
@@ -47,7 +56,7 @@ class Session:
         """Ends the session."""
         self._con.close()
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

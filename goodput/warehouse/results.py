@@ -27,8 +27,8 @@ METRIC_COLUMNS = (
 
 def select_metrics(
     con: duckdb.DuckDBPyConnection, metric: str | None = None
-) -> duckdb.DuckDBPyConnection:
-    """The metrics of a build in the common shape, ready to fetch.
+) -> duckdb.DuckDBPyRelation:
+    """The metrics of a build in the common shape.
 
     Raises:
         UsageError: no metric has that name.
@@ -42,13 +42,19 @@ def select_metrics(
     columns = ", ".join(METRIC_COLUMNS)
     rows = " union all ".join(f'select {columns} from metrics."{name}"' for (name,) in tables)
     if metric is not None:
-        known = [name for (name,) in con.execute(f"select distinct metric from ({rows})").fetchall()]
+        known = [
+            name for (name,) in con.execute(f"select distinct metric from ({rows})").fetchall()
+        ]
         if metric not in known:
             close = difflib.get_close_matches(metric, known, n=3)
-            hint = f"did you mean {', '.join(close)}" if close else "known are " + ", ".join(sorted(known))
+            hint = (
+                f"did you mean {', '.join(close)}"
+                if close
+                else "known are " + ", ".join(sorted(known))
+            )
             raise UsageError(f"there is no metric {metric!r} in this build; {hint}")
-    return con.execute(
-        f"select {columns} from ({rows}) where ?::varchar is null or metric = ?"
+    return con.sql(
+        f"select {columns} from ({rows}) where $1::varchar is null or metric = $1"
         " order by metric, scope, cluster, scope_value",
-        [metric, metric],
+        params=[metric],
     )

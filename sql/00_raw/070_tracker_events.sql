@@ -1,8 +1,9 @@
 -- Events of foreign goodput recorders, as they wrote them: one row an instant.
 --
--- `recorder` is resiliency (AI-Hypercomputer) or ml_goodput (ml-goodput-measurement). `event` is the
--- name that goodput/catalog/tracker_events.toml gives it. `gpus` is how many GPUs a node of the job
--- has, as the user said when the file was collected.
+-- `recorder` is resiliency (AI-Hypercomputer) or ml_goodput (ml-goodput-measurement). `event` is
+-- the name that goodput/catalog/tracker_events.toml gives it. `t_us` is the instant in
+-- microseconds since the epoch, as fine as the recorders write it. `gpus` is how many GPUs a node
+-- of the job has, as the user said when the file was collected.
 --
 -- grain: row
 -- day: t
@@ -13,6 +14,7 @@ create table raw.tracker_events (
     job varchar not null,
     event varchar not null,
     t timestamptz not null,
+    t_us bigint not null,
     node_rank integer,
     step bigint,
     duration_s double,

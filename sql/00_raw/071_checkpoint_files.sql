@@ -1,9 +1,9 @@
 -- Checkpoints found in listings of storage: one row for each checkpoint directory or file set.
 --
 -- `root` is the directory above it. `is_complete` follows the rule of its layout in
--- goodput/catalog/checkpoint_layouts.toml, null when only its name was listed; `defect` says what is
--- missing. Times are null where the listing shows none. `planned_steps` is what the trainer's own
--- state says it wants to reach.
+-- goodput/catalog/checkpoint_layouts.toml, null when only its name was listed; `defect` says what
+-- is missing. Times are null where the listing shows none. `planned_steps` is what the trainer's
+-- own state says it wants to reach.
 --
 -- grain: row
 -- day: last_written_at

@@ -1,11 +1,18 @@
 -- The top object that owns each pod and workload, found along the controller references.
 --
 -- An owner that was never dumped still counts: its reference names it. Kinds that make workload after
--- workload, such as CronJob, are not climbed to: each run is a job of its own.
+-- workload, such as CronJob, are not climbed to: each run is a job of its own. `job_kind` is that of the
+-- highest owner whose kind is known.
 --
 -- grain: cluster, uid
 
-with recursive references_seen as (
+with recursive kinds as (
+    select kind, max(job_kind) as job_kind, bool_or(role = 'boundary') as is_boundary
+    from catalog.workload_kinds
+    group by kind
+),
+
+references_seen as (
     select
         cluster,
         uid,
@@ -18,9 +25,10 @@ with recursive references_seen as (
 ),
 
 edges as (
-    select *
+    select references_seen.*
     from references_seen
-    where owner_kind not in (select kind from catalog.workload_kinds where role = 'boundary')
+    left join kinds on references_seen.owner_kind = kinds.kind
+    where not coalesce(kinds.is_boundary, false)
 ),
 
 climb as (
@@ -39,8 +47,18 @@ climb as (
     from climb
     inner join edges on climb.cluster = edges.cluster and climb.top_uid = edges.uid
     where climb.depth < 8
+),
+
+judged as (
+    select
+        climb.*,
+        arg_max(kinds.job_kind, climb.depth) filter (where kinds.job_kind is not null) over (
+            partition by climb.cluster, climb.uid
+        ) as job_kind
+    from climb
+    left join kinds on climb.top_kind = kinds.kind
 )
 
 select *
-from climb
+from judged
 qualify row_number() over (partition by cluster, uid order by depth desc, top_uid) = 1

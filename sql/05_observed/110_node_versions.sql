@@ -1,8 +1,4 @@
--- Each distinct state in which a Node object was seen, with the physical GPUs it then reported.
---
--- Devices are counted from what the device plugin registers: MIG devices and time-slicing replicas are
--- brought back to the GPUs behind them. 0 or nothing means that the plugin was silent, not that there
--- are no GPUs.
+-- Each distinct state in which a Node object was seen, in columns.
 --
 -- grain: cluster, node_uid, body
 
@@ -83,47 +79,6 @@ devices as (
             end
         ) as gpu_gib
     from labelled
-),
-
-resources as (
-    select cluster, node_uid, body, name, unnest(map_entries(capacity)) as entry, 'capacity' as source, gpu_gib
-    from (select cluster, node_uid, body, 1 as name, capacity, gpu_gib from devices)
-
-    union all
-
-    select cluster, node_uid, body, name, unnest(map_entries(allocatable)) as entry, 'allocatable', gpu_gib
-    from (select cluster, node_uid, body, 1 as name, allocatable, gpu_gib from devices)
-),
-
-counted as (
-    select
-        resources.cluster,
-        resources.node_uid,
-        resources.body,
-        sum(entry.value) filter (where source = 'capacity' and sharing = 'whole') as whole,
-        sum(entry.value) filter (where source = 'capacity' and sharing = 'replica') as replicated,
-        sum(entry.value * mig_units(entry.key, gpu_gib)) filter (where source = 'capacity' and sharing = 'mig') as mig_units,
-        sum(entry.value) filter (where source = 'allocatable' and sharing = 'whole') as whole_allocatable
-    from resources
-    inner join catalog.gpu_resources as known
-        on entry.key = known.resource or (known.resource like '%-' and starts_with(entry.key, known.resource))
-    group by resources.cluster, resources.node_uid, resources.body
 )
 
-select
-    devices.* exclude (labelled_gpus, capacity, allocatable),
-    coalesce(whole, 0) as whole_resources,
-    coalesce(whole_allocatable, 0) as allocatable_resources,
-    cast(
-        case
-            when single_profile <> ''
-                then ceil(coalesce(whole, 0) / (5040 // mig_units(single_profile, gpu_gib)))
-            when replicas > 1 and coalesce(replicated, 0) > 0
-                then coalesce(whole, 0) + ceil(replicated / replicas)
-            when replicas > 1 and coalesce(whole, 0) > 0
-                then ceil(whole / replicas)
-            else greatest(coalesce(whole, 0) + ceil(coalesce(mig_units, 0) / 5040), labelled_gpus)
-        end as integer
-    ) as gpus
-from devices
-left join counted using (cluster, node_uid, body)
+select * from devices

@@ -10,8 +10,8 @@ with distinct_events as (
         recorder,
         job,
         event,
-        date_trunc('milliseconds', t) as occurred_at,
-        t as exact_at,
+        make_timestamptz(t_us // 1000 * 1000) as occurred_at,
+        t_us,
         node_rank,
         step,
         duration_s,
@@ -28,7 +28,7 @@ with distinct_events as (
         min(row_id) as row_id
     from raw.tracker_events
     group by
-        cluster, recorder, job, event, t, node_rank, step, duration_s, waited_until,
+        cluster, recorder, job, event, t_us, node_rank, step, duration_s, waited_until,
         is_synchronous, directory, detail
 )
 
@@ -36,6 +36,6 @@ select
     *,
     row_number() over (
         partition by cluster, recorder, job
-        order by exact_at, origin, origin_line, row_id
+        order by t_us, origin, origin_line, row_id
     ) as position
 from distinct_events

@@ -72,11 +72,12 @@ openings as (
         min(starts.position) as position
     from openings
     inner join starts
-        on openings.cluster = starts.cluster
-        and openings.recorder = starts.recorder
-        and openings.job = starts.job
-        and openings.block = starts.block
-        and openings.position <= starts.repeats_position
+        on
+            openings.cluster = starts.cluster
+            and openings.recorder = starts.recorder
+            and openings.job = starts.job
+            and openings.block = starts.block
+            and openings.position <= starts.repeats_position
     group by
         openings.cluster, openings.recorder, openings.job, openings.block, openings.position
 ),
@@ -106,11 +107,14 @@ log_ends as (
         cluster,
         recorder,
         job,
-        max(
-            greatest(occurred_at, date_trunc('milliseconds', exact_at + to_microseconds(
-                coalesce(round(duration_s * 1000000), 0)::bigint
-            )))
-        ) as log_ended_at
+        -- A span that was logged after the job's end says nothing about how long it lasted.
+        case
+            when max_by(event, position) = 'job_end' then max(occurred_at)
+            else max(
+                occurred_at
+                + to_milliseconds(coalesce(cast(round(duration_s * 1000) as bigint), 0))
+            )
+        end as log_ended_at
     from known
     group by cluster, recorder, job
 )

@@ -10,7 +10,8 @@ select
     spans.log_ended_at
 from observed.tracker_events as events
 asof left join observed.tracker_spans as spans
-    on events.cluster = spans.cluster
-    and events.recorder = spans.recorder
-    and events.job = spans.job
-    and events.position >= spans.first_position
+    on
+        events.cluster = spans.cluster
+        and events.recorder = spans.recorder
+        and events.job = spans.job
+        and events.position >= spans.first_position

@@ -1,10 +1,11 @@
 -- Steps of ml_goodput jobs as records of positions first..last, from the starts it logged.
 --
--- A step lasts until the next one starts. The last step of an attempt is in flight when the attempt
--- ends, unless the job's end is logged or the next attempt goes on right after it: then it took what
--- a step of this attempt usually takes, and no more than there was time for. Jobs that log every
--- n-th step cover n positions a record. `excess_ms` is what the first record of an attempt takes
--- beyond the pace of the others: this recorder's jobs compile inside their first step.
+-- A step lasts until the next one starts. The last step of an attempt is in flight when the
+-- attempt ends, unless the job's end is logged or the next attempt goes on right after it: then it
+-- took what a step of this attempt usually takes, and no more than there was time for. Jobs that
+-- log every n-th step cover n positions a record. `excess_ms` is what the first record of an
+-- attempt takes beyond the pace of the others: this recorder's jobs compile inside their first
+-- step.
 --
 -- grain: cluster, recorder, job, attempt, started_at
 
@@ -53,7 +54,9 @@ paces as (
         job,
         attempt,
         quantile_disc(position_count, 0.5) filter (where position_count > 0) as stride,
-        quantile_disc(duration_ms // position_count, 0.5) filter (where position_count > 0) as pace_ms,
+        quantile_disc(duration_ms // position_count, 0.5) filter (
+            where position_count > 0
+        ) as pace_ms,
         quantile_disc(duration_ms // position_count, 0.5) filter (
             where position_count > 0 and ordinal > 1
         ) as later_pace_ms,
@@ -112,14 +115,17 @@ ended as (
         attempts.later_pace_ms,
         case
             when measured.next_step is not null then measured.next_step_at
-            when measured.next_at is null then least(
-                job_ends.job_ended_at,
-                case
-                    when job_ends.job_ended_at is not null
-                        then measured.occurred_at
-                            + to_milliseconds(attempts.stride * attempts.pace_ms)
-                end
-            )
+            when measured.next_at is null
+                then
+                    least(
+                        job_ends.job_ended_at,
+                        case
+                            when job_ends.job_ended_at is not null
+                                then
+                                    measured.occurred_at
+                                    + to_milliseconds(attempts.stride * attempts.pace_ms)
+                        end
+                    )
             when attempts.resumed_step = measured.step + attempts.stride then least(
                 measured.next_at,
                 measured.occurred_at + to_milliseconds(attempts.stride * attempts.pace_ms)
@@ -140,12 +146,16 @@ select
     started_at,
     ended_at,
     case
-        when ordinal = 1 and ended_at is not null then greatest(
-            0,
-            coalesce(
-                epoch_ms(ended_at) - epoch_ms(started_at) - (last - first + 1) * later_pace_ms, 0
-            )
-        )
+        when ordinal = 1 and ended_at is not null
+            then
+                greatest(
+                    0,
+                    coalesce(
+                        epoch_ms(ended_at) - epoch_ms(started_at)
+                        - (last - first + 1) * later_pace_ms,
+                        0
+                    )
+                )
         else 0
     end as excess_ms
 from ended

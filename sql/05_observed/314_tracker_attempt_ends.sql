@@ -1,8 +1,11 @@
 -- How each attempt that a foreign recorder saw came to its end.
 --
--- An ml_goodput attempt ends with its last sign of progress, since every step is logged; one without
--- any step, and every attempt of the resiliency recorder (which logs no steps and no failures), is
--- only known to be over when the next one starts.
+-- The resiliency recorder's job_terminated tells that the processes stopped, not whether they had
+-- done their work: without any other word the attempt counts as failed.
+--
+-- An ml_goodput attempt ends with its last sign of progress, since every step is logged; one
+-- without any step, and every attempt of the resiliency recorder (which logs no steps and no
+-- failures), is only known to be over when the next one starts.
 --
 -- grain: cluster, recorder, job, attempt
 
@@ -31,7 +34,9 @@ closings as (
         max(occurred_at) filter (
             where event in ('job_end', 'user_terminated', 'job_terminated')
         ) as closed_at,
-        max_by(step, position) filter (where event in ('checkpoint_loaded', 'restore')) as loaded_step
+        max_by(step, position) filter (
+            where event in ('checkpoint_loaded', 'restore')
+        ) as loaded_step
     from observed.tracker_attempt_events
     group by cluster, recorder, job, attempt
 )
@@ -53,7 +58,8 @@ select
     case
         when spans.next_at is not null then 'failed'
         when closings.closing_event = 'job_end' then 'succeeded'
-        when closings.closing_event is not null then 'cancelled'
+        when closings.closing_event = 'user_terminated' then 'cancelled'
+        when closings.closing_event = 'job_terminated' then 'failed'
         else 'running'
     end as outcome
 from observed.tracker_spans as spans

@@ -16,6 +16,15 @@ ranks as (
     where event in ('job_started', 'job_start') or recorder = 'ml_goodput'
 ),
 
+alone as (
+    select distinct
+        cluster,
+        recorder,
+        job
+    from observed.tracker_owners
+    where is_alone
+),
+
 bounds as (
     select
         cluster,
@@ -49,3 +58,4 @@ select
 from ranks
 inner join bounds using (cluster, recorder, job)
 inner join observed.tracker_sources as sources using (cluster, recorder, job)
+semi join alone using (cluster, recorder, job)

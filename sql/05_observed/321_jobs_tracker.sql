@@ -1,13 +1,15 @@
--- Jobs that a foreign recorder watched; their name is their key and the lineage of their checkpoints.
+-- Jobs that a foreign recorder watched; their name is their key and the lineage of their
+-- checkpoints.
 --
 -- grain: cluster, job
 
 with
 
 last_attempts as (
-    select *
-    from observed.tracker_attempt_ends
-    where next_at is null
+    select ends.*
+    from observed.tracker_attempt_ends as ends
+    inner join observed.tracker_owners as owners using (cluster, recorder, job, attempt)
+    where ends.next_at is null and owners.is_alone
 ),
 
 submissions as (

@@ -19,4 +19,6 @@ select
     sources.run_id,
     md5(concat_ws('|', sources.row_id, 'attempt', ends.attempt)) as row_id
 from observed.tracker_attempt_ends as ends
+inner join observed.tracker_owners as owners using (cluster, recorder, job, attempt)
 inner join observed.tracker_sources as sources using (cluster, recorder, job)
+where owners.is_alone

@@ -48,4 +48,6 @@ select
     md5(concat_ws('|', sources.row_id, 'pod', members.attempt, members.node_rank)) as row_id
 from members
 inner join observed.tracker_attempt_ends as ends using (cluster, recorder, job, attempt)
+inner join observed.tracker_owners as owners using (cluster, recorder, job, attempt)
 inner join observed.tracker_sources as sources using (cluster, recorder, job)
+where owners.is_alone

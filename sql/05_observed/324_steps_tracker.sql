@@ -45,7 +45,8 @@ based as (
             (
                 select max(earlier.step)
                 from checkpoint_events as earlier
-                where earlier.cluster = saved.cluster
+                where
+                    earlier.cluster = saved.cluster
                     and earlier.recorder = saved.recorder
                     and earlier.job = saved.job
                     and earlier.attempt < saved.attempt
@@ -88,8 +89,8 @@ records as (
 
 select
     records.cluster,
-    records.job,
-    cast(records.attempt as integer) as attempt,
+    owners.owner_job as job,
+    owners.owner_attempt as attempt,
     cast(null as bigint) as step,
     records.first,
     records.last,
@@ -100,6 +101,10 @@ select
     sources.ingested_at,
     sources.ingested_from,
     sources.run_id,
-    md5(concat_ws('|', sources.row_id, 'step', records.attempt, epoch_ms(records.started_at))) as row_id
+    md5(
+        concat_ws('|', sources.row_id, 'step', records.attempt, epoch_ms(records.started_at))
+    ) as row_id
 from records
+inner join observed.tracker_owners as owners using (cluster, recorder, job, attempt)
 inner join observed.tracker_sources as sources using (cluster, recorder, job)
+where owners.owner_attempt is not null

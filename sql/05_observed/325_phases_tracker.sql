@@ -142,8 +142,8 @@ phases as (
 
 select
     phases.cluster,
-    phases.job,
-    cast(phases.attempt as integer) as attempt,
+    owners.owner_job as job,
+    owners.owner_attempt as attempt,
     phases.kind,
     phases.started_at as start,
     max(phases.ended_at) as "end",
@@ -155,5 +155,7 @@ select
         concat_ws('|', sources.row_id, phases.kind, phases.attempt, epoch_ms(phases.started_at))
     ) as row_id
 from phases
+inner join observed.tracker_owners as owners using (cluster, recorder, job, attempt)
 inner join observed.tracker_sources as sources using (cluster, recorder, job)
+where owners.owner_attempt is not null
 group by all

@@ -39,8 +39,8 @@ committed as (
 
 select
     committed.cluster,
-    committed.job,
-    cast(committed.attempt as integer) as attempt,
+    owners.owner_job as job,
+    owners.owner_attempt as attempt,
     committed.step,
     committed.write_started_at as write_start,
     committed.committed_at,
@@ -53,4 +53,6 @@ select
     sources.run_id,
     md5(concat_ws('|', sources.row_id, 'checkpoint', committed.attempt, committed.step)) as row_id
 from committed
+inner join observed.tracker_owners as owners using (cluster, recorder, job, attempt)
 inner join observed.tracker_sources as sources using (cluster, recorder, job)
+where owners.owner_attempt is not null

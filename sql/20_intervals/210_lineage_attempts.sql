@@ -25,7 +25,7 @@ select
     attempt.config,
     job.state as job_state,
     job.kind as job_kind,
-    job.is_instrumented,
+    attempt.is_instrumented,
     lag(attempt.job) over in_lineage as prev_job,
     lag(attempt.attempt) over in_lineage as prev_attempt,
     lag(epoch_ms(attempt.ended_at)) over in_lineage as prev_ended_ms,

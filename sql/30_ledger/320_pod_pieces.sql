@@ -13,7 +13,7 @@ with placed as (
         job.job is not null and job.kind = 'training' as is_training,
         pod.role = 'standby' as is_standby,
         attempt.attempt is not null as is_known_attempt,
-        job.is_instrumented,
+        attempt.is_instrumented,
         verdict.is_zero,
         verdict.zero_state,
         verdict.own_cause,

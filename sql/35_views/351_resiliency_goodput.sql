@@ -12,13 +12,21 @@ with
 -- The recorder's own events are kept to the microsecond; staged instants are whole milliseconds.
 recorded as (
     select
-        cluster,
-        job,
-        epoch_us(min(exact_at)) as started_us,
-        epoch_us(max(exact_at)) as ended_us
-    from observed.tracker_events
-    where recorder = 'resiliency'
-    group by cluster, job
+        events.cluster,
+        owners.owner_job as job,
+        min(events.t_us) as started_us,
+        max(events.t_us) as ended_us
+    from observed.tracker_events as events
+    inner join (
+        select distinct
+            cluster,
+            recorder,
+            job,
+            owner_job
+        from observed.tracker_owners
+    ) as owners using (cluster, recorder, job)
+    where events.recorder = 'resiliency'
+    group by events.cluster, owners.owner_job
 ),
 
 attempted as (

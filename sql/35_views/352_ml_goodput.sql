@@ -3,15 +3,24 @@
 --
 -- The library's own arithmetic, with what follows from it: a step takes from its start to the next
 -- step's start if the numbers follow each other; a repeated step drops the earlier records from it
--- on; only a logged end of the job ends its last step; the first step's excess over the mean of the
--- others is start-up; saves of one step are averaged and subtracted wherever they happened; custom
--- events count only if they lie inside one step. Jobs that did not use the library are read as if
--- they had: step records spread evenly over their positions, and the step in flight at the end of an
--- attempt had started. The whole job counts, whatever the window. Seconds; no weight, no nodes.
+-- on; only a logged end of the job ends its last step; the first step's excess over the mean of
+-- the others is start-up; saves of one step are averaged and subtracted wherever they happened;
+-- custom events count only if they lie inside one step. Jobs that did not use the library are read
+-- as if they had: step records spread evenly over their positions, and the step in flight at the
+-- end of an attempt had started. The whole job counts, whatever the window. Seconds; no weight, no
+-- nodes.
 --
 -- grain: cluster, job
 
 with
+
+library_events as (
+    select
+        events.* replace (owners.owner_job as job)
+    from observed.tracker_attempt_events as events
+    inner join observed.tracker_owners as owners using (cluster, recorder, job, attempt)
+    where events.recorder = 'ml_goodput'
+),
 
 library_jobs as (
     select
@@ -19,8 +28,7 @@ library_jobs as (
         job,
         min(occurred_at) filter (where event = 'job_start') as started_at,
         max(occurred_at) filter (where event = 'job_end') as ended_at
-    from observed.tracker_events
-    where recorder = 'ml_goodput'
+    from library_events
     group by cluster, job
 ),
 
@@ -89,8 +97,8 @@ starts as (
         occurred_at as started_at,
         occurred_at as ended_at,
         position
-    from observed.tracker_events
-    where recorder = 'ml_goodput' and event = 'step_start' and step is not null
+    from library_events
+    where event = 'step_start' and step is not null
 
     union all
 
@@ -160,8 +168,8 @@ custom_events as (
         occurred_at as started_at,
         lead(occurred_at) over same_type as ended_at,
         event
-    from observed.tracker_events
-    where recorder = 'ml_goodput' and event in ('custom_start', 'custom_end')
+    from library_events
+    where event in ('custom_start', 'custom_end')
     window same_type as (partition by cluster, job, detail order by position)
 
     union all
@@ -185,10 +193,11 @@ inside as (
         sum(epoch_ms(custom.ended_at) - epoch_ms(custom.started_at)) as custom_ms
     from segmented
     inner join custom_events as custom
-        on segmented.cluster = custom.cluster
-        and segmented.job = custom.job
-        and segmented.started_at <= custom.started_at
-        and segmented.next_started_at >= custom.ended_at
+        on
+            segmented.cluster = custom.cluster
+            and segmented.job = custom.job
+            and segmented.started_at <= custom.started_at
+            and segmented.next_started_at >= custom.ended_at
     where custom.event = 'custom_start'
     group by segmented.cluster, segmented.job, segmented.ordinal
 ),
@@ -207,7 +216,8 @@ timed as (
             when
                 segmented.next_started_at is not null
                 and coalesce(segmented.next_first, segmented.last + 1) = segmented.last + 1
-                then epoch_ms(segmented.next_started_at) - epoch_ms(segmented.started_at)
+                then
+                    epoch_ms(segmented.next_started_at) - epoch_ms(segmented.started_at)
                     - coalesce(inside.custom_ms, 0)
         end as followed_ms,
         (epoch_ms(segmented.ended_at) - epoch_ms(segmented.started_at))
@@ -225,7 +235,7 @@ counted as (
             else position_count
         end as kept_count,
         coalesce(followed_ms, (position_count - 1) * position_ms) as all_ms,
-        case when followed_ms is null then position_count - 1 else position_count end as timed_count,
+        position_count - case when followed_ms is null then 1 else 0 end as timed_count,
         case when position_count = 1 then followed_ms else position_ms end as first_ms
     from timed
 ),
@@ -273,23 +283,27 @@ saves as (
         job,
         concat(step) as save_key,
         1000 * duration_s as blocking_ms
-    from observed.tracker_events
-    where recorder = 'ml_goodput' and event = 'save'
+    from library_events
+    where event = 'save'
 
     union all
 
     select
         phase.cluster,
         phase.job,
-        coalesce(concat('step ', checkpoint.step), concat('at ', epoch_ms(phase.started_at))) as save_key,
+        case
+            when checkpoint.step is null then concat('at ', epoch_ms(phase.started_at))
+            else concat('step ', checkpoint.step)
+        end as save_key,
         epoch_ms(phase.ended_at) - epoch_ms(phase.started_at) as blocking_ms
     from staged.phases as phase
     inner join jobs using (cluster, job)
     left join staged.checkpoints as checkpoint
-        on phase.cluster = checkpoint.cluster
-        and phase.job = checkpoint.job
-        and phase.attempt = checkpoint.attempt
-        and phase.started_at = checkpoint.write_started_at
+        on
+            phase.cluster = checkpoint.cluster
+            and phase.job = checkpoint.job
+            and phase.attempt = checkpoint.attempt
+            and phase.started_at = checkpoint.write_started_at
     where not jobs.is_library and phase.kind = 'ckpt_save'
 ),
 

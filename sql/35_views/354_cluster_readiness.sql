@@ -38,7 +38,7 @@ attempts as (
         attempts.job,
         attempts.attempt,
         attempts.outcome,
-        -- The application's own last sign of life is the interruption, not the controller's verdict.
+        -- The application's last sign of life is the interruption, not the controller's verdict.
         coalesce(first_steps.last_step_ms, epoch_ms(attempts.ended_at)) as stopped_ms,
         coalesce(starts.running_ms, epoch_ms(attempts.started_at)) as running_ms,
         first_steps.first_step_ms,
@@ -47,13 +47,15 @@ attempts as (
             as next_running_ms
     from staged.attempts as attempts
     left join first_steps
-        on attempts.cluster = first_steps.cluster
-        and attempts.job = first_steps.job
-        and attempts.attempt = first_steps.attempt
+        on
+            attempts.cluster = first_steps.cluster
+            and attempts.job = first_steps.job
+            and attempts.attempt = first_steps.attempt
     left join starts
-        on attempts.cluster = starts.cluster
-        and attempts.job = starts.job
-        and attempts.attempt = starts.attempt
+        on
+            attempts.cluster = starts.cluster
+            and attempts.job = starts.job
+            and attempts.attempt = starts.attempt
     window in_job as (
         partition by attempts.cluster, attempts.job
         order by attempts.started_at, attempts.attempt
@@ -68,9 +70,10 @@ last_checkpoints as (
         max(epoch_ms(checkpoints.committed_at)) as committed_ms
     from attempts
     inner join staged.checkpoints as checkpoints
-        on attempts.cluster = checkpoints.cluster
-        and attempts.job = checkpoints.job
-        and epoch_ms(checkpoints.committed_at) <= attempts.stopped_ms
+        on
+            attempts.cluster = checkpoints.cluster
+            and attempts.job = checkpoints.job
+            and epoch_ms(checkpoints.committed_at) <= attempts.stopped_ms
     where attempts.is_interrupted
     group by attempts.cluster, attempts.job, attempts.attempt
 ),
@@ -98,9 +101,10 @@ costs as (
         min(attempts.first_step_ms) as first_step_ms
     from attempts
     left join last_checkpoints
-        on attempts.cluster = last_checkpoints.cluster
-        and attempts.job = last_checkpoints.job
-        and attempts.attempt = last_checkpoints.attempt
+        on
+            attempts.cluster = last_checkpoints.cluster
+            and attempts.job = last_checkpoints.job
+            and attempts.attempt = last_checkpoints.attempt
     group by attempts.cluster, attempts.job
 ),
 

@@ -2,7 +2,7 @@
 -- row has a cause and is not productive (STANDARD 1.8); it is attributed when that cause is known
 -- and confident enough to be named (4.5). `member` is the cluster a row comes from, also under '*'.
 --
--- grain: cluster, member, pool, namespace, team, job, attempt, state, cause, node_state, is_attributed
+-- grain: cluster, member, pool, namespace, job, attempt, state, cause, node_state, is_attributed
 
 with cells as (
     select

@@ -49,7 +49,8 @@ merged as (
         cluster,
         node_uid,
         min(started_ms) as started_ms,
-        nullif(max(coalesce(ended_ms, getvariable('forever_ms'))), getvariable('forever_ms')) as ended_ms,
+        nullif(max(coalesce(ended_ms, getvariable('forever_ms'))), getvariable('forever_ms'))
+            as ended_ms,
         -- Planned work on one device does not excuse a fault of another.
         arg_min(class, class_rank + case when planned then 1000 else 0 end) as class,
         bool_and(coalesce(planned, false)) as planned,

@@ -89,22 +89,27 @@ select
     taxonomy.counts_as
 from spans
 left join sizes
-    on spans.cluster = sizes.cluster
-    and spans.job = sizes.job
-    and spans.attempt = sizes.attempt
+    on
+        spans.cluster = sizes.cluster
+        and spans.job = sizes.job
+        and spans.attempt = sizes.attempt
 left join catalog.job_sizes as job_sizes
-    on sizes.gpus >= job_sizes.gpus_from
-    and sizes.gpus <= coalesce(job_sizes.gpus_to, sizes.gpus)
+    on
+        sizes.gpus >= job_sizes.gpus_from
+        and sizes.gpus <= coalesce(job_sizes.gpus_to, sizes.gpus)
 left join with_steps
-    on spans.cluster = with_steps.cluster
-    and spans.job = with_steps.job
-    and spans.attempt = with_steps.attempt
+    on
+        spans.cluster = with_steps.cluster
+        and spans.job = with_steps.job
+        and spans.attempt = with_steps.attempt
 left join with_phases
-    on spans.cluster = with_phases.cluster
-    and spans.job = with_phases.job
-    and spans.attempt = with_phases.attempt
+    on
+        spans.cluster = with_phases.cluster
+        and spans.job = with_phases.job
+        and spans.attempt = with_phases.attempt
 left join ledger.interruptions as interruptions
-    on spans.cluster = interruptions.cluster
-    and spans.job = interruptions.job
-    and spans.attempt = interruptions.attempt
+    on
+        spans.cluster = interruptions.cluster
+        and spans.job = interruptions.job
+        and spans.attempt = interruptions.attempt
 left join catalog.taxonomy as taxonomy on interruptions.class = taxonomy.class

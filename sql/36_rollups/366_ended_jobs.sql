@@ -12,9 +12,10 @@ with last_ends as (
         taxonomy.domain
     from intervals.attribution as attribution
     inner join staged.attempts as attempts
-        on attribution.cluster = attempts.cluster
-        and attribution.job = attempts.job
-        and attribution.attempt = attempts.attempt
+        on
+            attribution.cluster = attempts.cluster
+            and attribution.job = attempts.job
+            and attribution.attempt = attempts.attempt
     left join catalog.taxonomy as taxonomy on attribution.class = taxonomy.class
     qualify row_number() over (
         partition by attribution.cluster, attribution.job

@@ -112,9 +112,10 @@ select
     sums.cluster
 from sums
 left join interruptions
-    on sums.cluster = interruptions.cluster
-    and sums.scope = interruptions.scope
-    and sums.scope_value = interruptions.scope_value
+    on
+        sums.cluster = interruptions.cluster
+        and sums.scope = interruptions.scope
+        and sums.scope_value = interruptions.scope_value
 union all
 select
     'lost_share' as metric,
@@ -133,9 +134,10 @@ select
 from sums
 inner join wholes on sums.cluster = wholes.cluster
 left join interruptions
-    on sums.cluster = interruptions.cluster
-    and sums.scope = interruptions.scope
-    and sums.scope_value = interruptions.scope_value
+    on
+        sums.cluster = interruptions.cluster
+        and sums.scope = interruptions.scope
+        and sums.scope_value = interruptions.scope_value
 where sums.scope = 'class'
 union all
 select

@@ -22,16 +22,13 @@ with scoped as (
     where job is not null and cluster <> '*' and state <> 'A.other'
 ),
 
-named_states as (
-    select *
-    from (
-        values
-        ('hang_gpu_hours', 'A.hang'),
-        ('restart_loop_gpu_hours', 'A.restart_loop'),
-        ('failed_start_gpu_hours', 'A.lost.failed_start'),
-        ('slow_gpu_hours', 'A.slow'),
-        ('checkpoint_gpu_hours', 'A.ckpt_save')
-    ) as named (metric, state)
+named_states (metric, state) as (
+    values
+    ('hang_gpu_hours', 'A.hang'),
+    ('restart_loop_gpu_hours', 'A.restart_loop'),
+    ('failed_start_gpu_hours', 'A.lost.failed_start'),
+    ('slow_gpu_hours', 'A.slow'),
+    ('checkpoint_gpu_hours', 'A.ckpt_save')
 ),
 
 hours as (
@@ -54,9 +51,10 @@ grades as (
     from rollups.gpu_time as gpu_time
     left join rollups.attempts as attempts
         -- One attempt is one attempt, also in the sum over all clusters.
-        on gpu_time.member = attempts.cluster
-        and gpu_time.job = attempts.job
-        and gpu_time.attempt = attempts.attempt
+        on
+            gpu_time.member = attempts.cluster
+            and gpu_time.job = attempts.job
+            and gpu_time.attempt = attempts.attempt
     where gpu_time.is_allocated and gpu_time.state <> 'A.other'
     group by all
 ),

@@ -6,7 +6,11 @@
 --
 -- grain: cluster, metric, scope, scope_value
 
-with jobs as (
+with fleets as (
+    select distinct cluster from rollups.clusters
+),
+
+jobs as (
     select
         clusters.cluster,
         ended_jobs.* exclude (cluster),
@@ -30,13 +34,13 @@ attempts as (
 held as (
     select
         gpu_time.cluster,
-        ended_jobs.is_success,
+        sum(case when ended_jobs.is_success then gpu_time.unit_ms else 0 end) as success_ms,
         sum(gpu_time.unit_ms) as unit_ms
     from rollups.gpu_time as gpu_time
     inner join rollups.ended_jobs as ended_jobs
         on gpu_time.member = ended_jobs.cluster and gpu_time.job = ended_jobs.job
     where gpu_time.is_allocated and (ended_jobs.is_success or ended_jobs.is_failure)
-    group by all
+    group by gpu_time.cluster
 ),
 
 outcomes as (
@@ -78,16 +82,20 @@ scoped as (
     where team is not null
 ),
 
-ratio_names as (
-    select *
-    from (
-        values
-        ('job_success'),
-        ('infra_only_success_low'),
-        ('infra_only_success_high'),
-        ('attempt_success'),
-        ('first_attempt_success')
-    ) as named (metric)
+count_names (metric) as (
+    values
+    ('jobs_ended'),
+    ('jobs_failed'),
+    ('attempts_ended')
+),
+
+ratio_names (metric) as (
+    values
+    ('job_success'),
+    ('infra_only_success_low'),
+    ('infra_only_success_high'),
+    ('attempt_success'),
+    ('first_attempt_success')
 ),
 
 ratios as (
@@ -104,15 +112,15 @@ ratios as (
     -- A fleet in which nothing ended has no rate, and says so.
     select
         ratio_names.metric,
-        clusters.cluster,
+        fleets.cluster,
         'fleet' as scope,
         '' as scope_value,
         0 as part,
         0 as whole
-    from (select distinct cluster from rollups.clusters) as clusters
+    from fleets
     cross join ratio_names
     anti join scoped
-        on ratio_names.metric = scoped.metric and clusters.cluster = scoped.cluster
+        on ratio_names.metric = scoped.metric and fleets.cluster = scoped.cluster
 ),
 
 running as (
@@ -140,36 +148,47 @@ running as (
     group by clusters.cluster
 ),
 
-counts as (
-    select 'jobs_ended' as metric, cluster, 'fleet' as scope, '' as scope_value, count(*) as n
-    from jobs
-    group by cluster
+events as (
+    select 'jobs_ended' as metric, cluster, 'fleet' as scope, '' as scope_value, 1 as n from jobs
     union all
-    select
-        'jobs_ended' as metric, cluster, 'outcome' as scope, state as scope_value, count(*) as n
+    select 'jobs_ended' as metric, cluster, 'outcome' as scope, state as scope_value, 1 as n
     from jobs
-    group by cluster, state
     union all
-    select 'jobs_failed' as metric, cluster, 'domain' as scope, domain as scope_value, count(*) as n
+    select 'jobs_failed' as metric, cluster, 'fleet' as scope, '' as scope_value, 1 as n
     from jobs
     where state = 'failed'
-    group by cluster, domain
     union all
-    select 'attempts_ended' as metric, cluster, 'fleet' as scope, '' as scope_value, count(*) as n
+    select 'jobs_failed' as metric, cluster, 'domain' as scope, domain as scope_value, 1 as n
+    from jobs
+    where state = 'failed'
+    union all
+    select 'attempts_ended' as metric, cluster, 'fleet' as scope, '' as scope_value, 1 as n
     from attempts
-    group by cluster
+    union all
+    select 'attempts_ended' as metric, cluster, 'outcome' as scope, outcome as scope_value, 1 as n
+    from attempts
+    union all
+    -- A fleet in which nothing ended says so.
+    select count_names.metric, fleets.cluster, 'fleet' as scope, '' as scope_value, 0 as n
+    from fleets
+    cross join count_names
     union all
     select
-        'attempts_ended' as metric, cluster, 'outcome' as scope, outcome as scope_value,
-        count(*) as n
-    from attempts
-    group by cluster, outcome
-    union all
-    select
-        'running_jobs' as metric, clusters.cluster, 'fleet' as scope, '' as scope_value,
+        'running_jobs' as metric, fleets.cluster, 'fleet' as scope, '' as scope_value,
         coalesce(running.job_count, 0) as n
-    from (select distinct cluster from rollups.clusters) as clusters
-    left join running on clusters.cluster = running.cluster
+    from fleets
+    left join running on fleets.cluster = running.cluster
+),
+
+counts as (
+    select
+        metric,
+        cluster,
+        scope,
+        scope_value,
+        sum(n) as n
+    from events
+    group by metric, cluster, scope, scope_value
 ),
 
 figures as (
@@ -183,24 +202,24 @@ figures as (
     from ratios
     union all
     select
-        'job_success_gpu_hours' as metric, cluster, 'fleet' as scope, '' as scope_value,
-        cast(sum(case when is_success then unit_ms else 0 end) as double)
-        / nullif(cast(sum(unit_ms) as double), 0) as value,
-        cast(sum(case when is_success then unit_ms else 0 end) as double) / 5040000 as numerator,
-        cast(sum(unit_ms) as double) / 5040000 as denominator,
+        'job_success_gpu_hours' as metric, fleets.cluster, 'fleet' as scope, '' as scope_value,
+        cast(held.success_ms as double) / nullif(cast(held.unit_ms as double), 0) as value,
+        cast(coalesce(held.success_ms, 0) as double) / 5040000 as numerator,
+        cast(coalesce(held.unit_ms, 0) as double) / 5040000 as denominator,
         cast(null as bigint) as event_count,
         'ratio' as unit
-    from held
-    group by cluster
+    from fleets
+    left join held on fleets.cluster = held.cluster
     union all
     select
-        'running_job_age_hours' as metric, cluster, 'fleet' as scope, '' as scope_value,
-        cast(age_ms as double) / 3600000 / job_count as value,
-        cast(age_ms as double) / 3600000 as numerator,
-        cast(job_count as double) as denominator,
-        job_count as event_count,
+        'running_job_age_hours' as metric, fleets.cluster, 'fleet' as scope, '' as scope_value,
+        cast(running.age_ms as double) / 3600000 / nullif(running.job_count, 0) as value,
+        cast(coalesce(running.age_ms, 0) as double) / 3600000 as numerator,
+        cast(coalesce(running.job_count, 0) as double) as denominator,
+        coalesce(running.job_count, 0) as event_count,
         'hours' as unit
-    from running
+    from fleets
+    left join running on fleets.cluster = running.cluster
     union all
     select
         metric, cluster, scope, scope_value,

@@ -79,7 +79,9 @@ budgets as (
         sums.scope,
         sums.scope_value,
         sums.node_count,
-        (1 - objectives.objective) * cast(sums.service_ms as double) / 3600000 as allowed_hours,
+        -- Decimal, so that 99.95 % leaves exactly 0.05 %.
+        cast(1 - cast(objectives.objective as decimal(9, 8)) as double)
+        * cast(sums.service_ms as double) / 3600000 as allowed_hours,
         cast(sums.service_ms - sums.ok_closed_ms as double) / 3600000 as burnt_hours
     from sums
     cross join catalog.objectives as objectives

@@ -1,8 +1,8 @@
 -- Time between failures (STANDARD 5.3). mtbf_hours is node-hours in service per failure of a node,
--- failures_per_1000_node_days its reciprocal in other units. mttf_hours is the running time of
--- attempts per unplanned interruption, by job size and by the domain of the class: small jobs die
--- of other causes than large ones, so no size predicts another. Without a failure there is no
--- value, only the bound.
+-- failures_per_1000_node_days its reciprocal in other units, by class too. mttf_hours is the
+-- running time of attempts per unplanned interruption, by job size and by the domain of the class:
+-- small jobs die of other causes than large ones, so no size predicts another. Without a failure
+-- there is no value, only the bound.
 --
 -- grain: cluster, metric, scope, scope_value
 
@@ -31,7 +31,8 @@ service as (
 failures as (
     select
         nodes.cluster,
-        nodes.pool
+        nodes.pool,
+        node_failures.class
     from rollups.node_failures as node_failures
     inner join nodes
         on node_failures.cluster = nodes.member and node_failures.node_uid = nodes.node_uid
@@ -56,9 +57,10 @@ node_rates as (
         coalesce(node_counts.event_count, 0) as event_count
     from service
     left join node_counts
-        on service.cluster = node_counts.cluster
-        and service.scope = node_counts.scope
-        and service.scope_value = node_counts.scope_value
+        on
+            service.cluster = node_counts.cluster
+            and service.scope = node_counts.scope
+            and service.scope_value = node_counts.scope_value
 ),
 
 attempts as (
@@ -68,22 +70,26 @@ attempts as (
         attempts.running_ms,
         attempts.domain,
         attempts.is_ended
-        and coalesce(attempts.counts_as like 'interruption%', false)
-        and attempts.domain <> 'user' as is_failure
+        and coalesce(
+            attempts.counts_as <> 'planned' and attempts.domain not in ('user', 'baseline'), false
+        ) as is_failure
     from rollups.attempts as attempts
     inner join rollups.clusters as clusters on attempts.cluster = clusters.member
 ),
 
 running as (
+    -- A fleet without attempts has a row all the same.
     select
-        cluster,
-        sum(running_ms) as exposure_ms
-    from attempts
-    group by cluster
+        fleets.cluster,
+        coalesce(sum(attempts.running_ms), 0) as exposure_ms,
+        count(*) filter (where attempts.is_failure) as event_count
+    from (select distinct cluster from rollups.clusters) as fleets
+    left join attempts on fleets.cluster = attempts.cluster
+    group by fleets.cluster
 ),
 
 domains as (
-    select distinct domain from catalog.taxonomy where counts_as like 'interruption%'
+    select distinct domain from catalog.taxonomy where domain not in ('user', 'baseline')
 ),
 
 job_rates as (
@@ -91,10 +97,9 @@ job_rates as (
         cluster,
         'fleet' as scope,
         '' as scope_value,
-        cast(sum(running_ms) as double) / 3600000 as exposure_hours,
-        count(*) filter (where is_failure) as event_count
-    from attempts
-    group by cluster
+        cast(exposure_ms as double) / 3600000 as exposure_hours,
+        event_count
+    from running
     union all
     select
         cluster,
@@ -116,9 +121,10 @@ job_rates as (
     from running
     cross join domains
     left join attempts
-        on running.cluster = attempts.cluster
-        and domains.domain = attempts.domain
-        and attempts.is_failure
+        on
+            running.cluster = attempts.cluster
+            and domains.domain = attempts.domain
+            and attempts.is_failure
     group by running.cluster, domains.domain
 ),
 
@@ -136,6 +142,16 @@ figures as (
         exposure_hours / 24000 as denominator,
         'failures per 1000 node-days' as unit
     from node_rates
+    union all
+    select
+        'failures_per_1000_node_days' as metric, service.cluster, 'class' as scope,
+        failures.class as scope_value, count(*) as event_count,
+        cast(count(*) as double) as numerator,
+        max(cast(service.exposure_ms as double)) / 86400000000 as denominator,
+        'failures per 1000 node-days' as unit
+    from failures
+    inner join service on failures.cluster = service.cluster and service.scope = 'fleet'
+    group by service.cluster, failures.class
     union all
     select
         'mttf_hours' as metric, cluster, scope, scope_value, event_count,

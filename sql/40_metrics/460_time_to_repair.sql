@@ -1,7 +1,7 @@
 -- Time to repair (STANDARD 5.4): from the onset of a node's outage to its end, over outages that
 -- ended inside the window, by class and by the strongest repair action. mttr_hours is the mean,
--- with the summed hours underneath. Outages that are still open are counted, not averaged. The fleet
--- and its actions cover unplanned outages; a node's first start is none.
+-- with the summed hours underneath. Outages that are still open are counted, not averaged. The
+-- fleet and its actions cover unplanned outages; a node's first start is none.
 --
 -- grain: cluster, metric, scope, scope_value
 

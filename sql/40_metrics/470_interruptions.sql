@@ -1,5 +1,5 @@
--- Attempts that ended badly inside the window, counted by class, domain, team and job. Ends that the
--- owner or a plan caused are in the counts under their own class.
+-- Attempts that ended badly inside the window, counted by class, domain, team and job. Ends that
+-- the owner or a plan caused are in the counts under their own class.
 --
 -- grain: cluster, metric, scope, scope_value
 

@@ -1,0 +1,114 @@
+"""The library: a warehouse to ask in notebooks and jobs.
+
+    import goodput
+    warehouse = goodput.open("lake")
+    warehouse.metrics("goodput_paid")
+    warehouse.sql("select state, sum(unit_ms) from ledger.gpu_time group by 1")
+
+Answers are Polars frames; instants are UTC.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from goodput.errors import NoData
+from goodput.lake import Lake
+from goodput.warehouse.connection import connect
+from goodput.warehouse.explain import Explanation, explain
+from goodput.warehouse.query import open_session
+from goodput.warehouse.results import select_metrics
+
+
+class Warehouse:
+    """What was last built from a lake, and the lake's raw rows as they are now; read-only."""
+
+    def __init__(self, lake: Lake) -> None:
+        self.lake = lake
+
+    def sql(self, query: str, parameters: list[Any] | None = None) -> pl.DataFrame:
+        """The rows of one SELECT.
+
+        Args:
+            parameters: values for `?` or `$1` in the query.
+
+        Raises:
+            UsageError: it is no single SELECT, or DuckDB refuses it.
+            NoData: it reads a model, and nothing has been built.
+        """
+        with open_session(self.lake, query) as session:
+            return session.ask(query, _frame, parameters)
+
+    def ledger(
+        self, *, job: str | None = None, node: str | None = None, cluster: str | None = None
+    ) -> pl.DataFrame:
+        """Rows of ledger.gpu_time, in the order of time; only those of a job or node, if named.
+
+        Args:
+            job: the job's key.
+            node: the node's uid or name.
+        """
+        return self.sql(
+            "select * from ledger.gpu_time"
+            " where ($1::varchar is null or job = $1)"
+            " and ($2::varchar is null or node_uid = $2 or node_name = $2)"
+            " and ($3::varchar is null or cluster = $3)"
+            " order by started_at, cluster, node_uid, gpu",
+            [job, node, cluster],
+        )
+
+    def metrics(self, metric: str | None = None) -> pl.DataFrame:
+        """The metrics of the last build in their common shape, all or one.
+
+        Raises:
+            UsageError: no metric has that name.
+            NoData: nothing has been built.
+        """
+        with self._built() as con:
+            return _frame(select_metrics(con, metric))
+
+    def tables(self) -> pl.DataFrame:
+        """Every table that `sql` can read: schema, name, and the number of its columns."""
+        return self.sql(
+            "select schema_name, table_name, count(*) as columns from duckdb_columns()"
+            " where not internal and not (database_name = 'warehouse' and schema_name = 'raw')"
+            " group by schema_name, table_name order by schema_name, table_name"
+        )
+
+    def explain(self, target: str) -> Explanation:
+        """Why a job (or JOB/ATTEMPT, or a node) lost what it lost.
+
+        Raises:
+            UsageError: nothing in the build has that name, or several things have it.
+            NoData: nothing has been built.
+        """
+        with self._built() as con:
+            return explain(con, target)
+
+    def __repr__(self) -> str:
+        return f"Warehouse({self.lake.url!r})"
+
+    def _built(self) -> duckdb.DuckDBPyConnection:
+        path = self.lake.warehouse_path
+        if not path.is_file():
+            raise NoData(f"nothing has been built from {self.lake.url}; run `goodput build` first")
+        return connect(path, read_only=True)
+
+
+def open_warehouse(url: str | Path) -> Warehouse:
+    """The warehouse of the lake at a folder or URL.
+
+    Raises:
+        NoData: there is no lake.
+        SourceUnreachable: the place cannot be reached.
+    """
+    return Warehouse(Lake.open(url))
+
+
+def _frame(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
+    frame: pl.DataFrame = relation.pl()
+    return frame

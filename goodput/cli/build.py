@@ -1,0 +1,76 @@
+"""goodput build"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from goodput.cli.common import Context, as_of_option, chosen_window, say, window_options
+from goodput.errors import CheckFailed, UsageError
+
+if TYPE_CHECKING:
+    from goodput.warehouse.checks import CheckResult
+
+
+@click.command(
+    short_help="Make every model for a window, then run the checks.",
+    epilog="Example: goodput build --week 2026-W48 --param credit=success_only",
+)
+@window_options
+@as_of_option
+@click.option("--param", "params", multiple=True, metavar="KEY=VALUE", help="Override a parameter.")
+@click.pass_obj
+def command(
+    context: Context,
+    *,
+    start: datetime | None,
+    end: datetime | None,
+    week: str | None,
+    as_of: datetime | None,
+    params: tuple[str, ...],
+) -> None:
+    """Make every model for a window from the lake, then run the checks.
+
+    Without a window it takes the last whole ISO week that has data, and says which. Exits with 3
+    if a check of severity error found rows; the models are there all the same.
+    """
+    from goodput.warehouse.build import build
+    from goodput.warehouse.windows import default_window
+
+    lake = context.open_lake()
+    window = chosen_window(start, end, week)
+    if window is None:
+        window = default_window(lake, as_of)
+        say(f"window: {window.iso_week}, the last whole week with data")
+    result = build(lake, window, as_of, {**context.settings.params, **parsed_params(params)})
+    say(f"built {result.database}")
+    report_checks(result.checks)
+
+
+def parsed_params(texts: tuple[str, ...]) -> dict[str, str]:
+    """--param options as a mapping.
+
+    Raises:
+        UsageError: one has no `=`.
+    """
+    for text in texts:
+        if "=" not in text:
+            raise UsageError(f"--param takes key=value, not {text!r}")
+    return {name: value for name, _, value in (text.partition("=") for text in texts)}
+
+
+def report_checks(checks: list[CheckResult]) -> None:
+    """Says which checks found rows.
+
+    Raises:
+        CheckFailed: one of them is of severity error.
+    """
+    for check in checks:
+        if check.rows:
+            say(f"{check.severity}: {check.name}: {check.rows} rows. {check.description}")
+    failed = [check.name for check in checks if check.failed]
+    say(f"{len(checks) - len(failed)} of {len(checks)} checks hold")
+    if failed:
+        raise CheckFailed(f"checks failed: {', '.join(failed)}; look at checks.<name> with query")

@@ -1,0 +1,120 @@
+"""What verbs share: the lake they work on, and options that mean the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from goodput.errors import NoData, UsageError
+from goodput.settings import Settings, load_settings
+from goodput.window import Window, parse_instant
+
+if TYPE_CHECKING:
+    from goodput.lake import Lake
+
+F = TypeVar("F", bound=Callable[..., Any])
+FORMATS = ("table", "json", "csv", "parquet")
+
+
+class Context:
+    """The global options of one call."""
+
+    def __init__(self, lake: str | None, config: Path | None) -> None:
+        self._lake = lake
+        self._config = config
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings, with the file named by --config."""
+        return load_settings(self._config)
+
+    @property
+    def lake_url(self) -> str:
+        """Where the lake is."""
+        return self._lake or self.settings.lake
+
+    def open_lake(self, *, create: bool = False) -> Lake:
+        """The lake that --lake, GOODPUT_LAKE or the settings name."""
+        from goodput.lake import Lake
+
+        return Lake.open(self.lake_url, create=create)
+
+    def built_warehouse(self) -> Path:
+        """The file that the last build made.
+
+        Raises:
+            NoData: nothing has been built.
+        """
+        path = self.open_lake().warehouse_path
+        if not path.is_file():
+            raise NoData(f"nothing has been built from {self.lake_url}; run `goodput build` first")
+        return path
+
+
+def say(message: str) -> None:
+    """A message for a person, on stderr: stdout is for data."""
+    click.echo(message, err=True)
+
+
+class Instant(click.ParamType[datetime]):
+    """An RFC 3339 instant with a zone."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> datetime:
+        """Parses it, or fails as a usage error."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            return parse_instant(value)
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+
+
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(FORMATS),
+    default="table",
+    show_default=True,
+    help="Form of the rows on stdout.",
+)
+
+as_of_option = click.option(
+    "--as-of",
+    type=Instant(),
+    help="Knowledge time: rows ingested later are not used [default: now].",
+)
+
+
+def window_options(function: F) -> F:
+    """Adds --from, --to and --week."""
+    for option in (
+        click.option("--week", help="An ISO week such as 2026-W48."),
+        click.option("--to", "end", type=Instant(), help="End, exclusive, RFC 3339."),
+        click.option("--from", "start", type=Instant(), help="Start, inclusive, RFC 3339."),
+    ):
+        function = option(function)
+    return function
+
+
+def chosen_window(start: datetime | None, end: datetime | None, week: str | None) -> Window | None:
+    """The window that the options name; None if they name none.
+
+    Raises:
+        UsageError: only half of a window, or two of them.
+    """
+    if week is not None:
+        if start or end:
+            raise UsageError("give --week, or --from and --to, not both")
+        return Window.of_week(week)
+    if start is None and end is None:
+        return None
+    if start is None or end is None:
+        raise UsageError("a window needs both --from and --to")
+    return Window(start, end)

@@ -1,0 +1,110 @@
+"""goodput explain"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from goodput.cli.common import Context
+
+if TYPE_CHECKING:
+    from goodput.warehouse.explain import Explanation
+
+_TIMELINE = (
+    "started_at", "ended_at", "job", "attempt", "state", "cause", "confidence", "gpus", "gpu_hours",
+)  # fmt: skip
+
+
+@click.command(
+    short_help="Show the timeline of a job or node, and the reasons of each loss.",
+    epilog="Example: goodput explain llama-70b/2",
+)
+@click.argument("target", metavar="JOB[/ATTEMPT]|NODE")
+@click.option(
+    "-o", "--output", type=click.Choice(("table", "json")), default="table", show_default=True
+)
+@click.pass_obj
+def command(context: Context, target: str, output: str) -> None:
+    """Show the timeline of a job or node in the last build, and the reasons of each loss.
+
+    Each loss comes with its cause, confidence, rule and evidence: source, time, text, and where it
+    was read. The evidence that decided is marked with *.
+    """
+    from goodput.cli.output import json_value
+    from goodput.warehouse.connection import connect
+    from goodput.warehouse.explain import explain
+
+    with connect(context.built_warehouse(), read_only=True) as con:
+        found = explain(con, target)
+    if output == "json":
+        click.echo(json.dumps(json_value(asdict(found)), ensure_ascii=False, indent=1))
+    else:
+        _print(found)
+
+
+def _print(found: Explanation) -> None:
+    from goodput.cli.output import print_rows, shown
+
+    attempt = "" if found.attempt is None else f", attempt {found.attempt}"
+    facts = ", ".join(f"{name} {shown(value)}" for name, value in found.facts.items() if value)
+    click.echo(
+        f"{found.kind} {shown(found.key)}{attempt} in cluster {shown(found.cluster)} ({facts})"
+    )
+    click.echo("\nWhere its GPU-hours went")
+    totals = [(row["state"], row["cause"], row["gpu_hours"]) for row in found.totals]
+    print_rows(("state", "cause", "gpu_hours"), totals, "table")
+    click.echo("\nTimeline (UTC)")
+    names = [name for name in _TIMELINE if found.timeline and name in found.timeline[0]]
+    print_rows(names, [[row[name] for name in names] for row in found.timeline], "table")
+    for title, losses, lines in (
+        ("Interruptions", found.interruptions, _interruption_lines),
+        ("Outages", found.outages, _outage_lines),
+    ):
+        if losses:
+            click.echo(f"\n{title}")
+        for loss in losses:
+            for line in lines(loss):
+                click.echo(line)
+
+
+def _interruption_lines(row: dict[str, Any]) -> Iterator[str]:
+    from goodput.cli.output import shown
+
+    confidence = "" if row["confidence"] is None else f", confidence {row['confidence']} %"
+    yield (
+        f"  {shown(row['occurred_at'])}  {shown(row['job'])}/{row['attempt']} {row['outcome']}: "
+        f"{shown(row['class']) or 'unknown'}{confidence} ({shown(row['rule'])}), "
+        f"{row['lost_gpu_hours']:.2f} GPU-hours lost"
+    )
+    if row["competing"]:
+        yield f"    competing: {', '.join(map(shown, row['competing']))}"
+    for item in row["evidence"]:
+        where = item["origin"] or ""
+        line = f":{item['origin_line']}" if item["origin_line"] is not None else ""
+        place = f" on {shown(item['node_uid'])}" if item["node_uid"] else ""
+        read = f"  [{shown(where)}{line}]" if where else ""
+        yield (
+            f"    {'*' if item['is_picked'] else '-'} {shown(item['observed_at'])} "
+            f"{shown(item['source'])}: {shown(item['value'])}{place}, {shown(item['role'])} "
+            f"of {shown(item['class']) or 'no class'}{read}"
+        )
+
+
+def _outage_lines(row: dict[str, Any]) -> Iterator[str]:
+    from goodput.cli.output import shown
+
+    device = "node" if row["gpu"] is None else f"GPU {row['gpu']}"
+    end = shown(row["ended_at"]) or "still open"
+    kind = "planned" if row["planned"] else "not planned"
+    action = f", {shown(row['action'])}" if row["action"] else ""
+    yield f"  {shown(row['started_at'])} to {end}  {device}: {shown(row['class'])} ({kind}{action})"
+    for condition in row["conditions"]:
+        until = shown(condition["ended_at"]) or "now"
+        yield (
+            f"    - {shown(condition['type'])}={shown(condition['status'])} "
+            f"{shown(condition['reason'])}, {shown(condition['started_at'])} to {until}"
+        )

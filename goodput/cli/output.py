@@ -1,0 +1,144 @@
+"""Rows on stdout: as a table for people, JSON or CSV for programs, Parquet for other tools.
+
+JSON keeps values exact: whole numbers of any size as numbers, decimals as texts, instants as
+RFC 3339 in UTC, lists as lists. What a terminal would obey is shown escaped in tables.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import click
+import duckdb
+
+from goodput.errors import UsageError
+
+_CELL_WIDTH = 100
+
+
+def print_result(result: duckdb.DuckDBPyRelation, form: str) -> None:
+    """Prints what a statement gave."""
+    if form == "parquet":
+        _print_parquet(result)
+        return
+    print_rows(result.columns, result.fetchall(), form)
+
+
+def print_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -> None:
+    """Prints rows in one of the forms for text."""
+    if form == "json":
+        _print_json(names, rows)
+    elif form == "csv":
+        _print_csv(names, rows)
+    elif form == "table":
+        _print_table(names, rows)
+    else:
+        raise UsageError(f"this verb has no rows to write as {form}")
+
+
+def json_value(value: Any) -> Any:
+    """A value of DuckDB as one that JSON can say without loss."""
+    for kinds, encode in _ENCODERS:
+        if isinstance(value, kinds):
+            return encode(value)
+    return value
+
+
+def _instant_text(value: datetime) -> str:
+    if value.tzinfo is None:
+        return value.isoformat()
+    return value.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
+
+
+def _number(value: Decimal) -> int | str:
+    return int(value) if value == value.to_integral_value() else str(value)
+
+
+_ENCODERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
+    (datetime, _instant_text),
+    (Decimal, _number),
+    (float, lambda value: value if math.isfinite(value) else None),
+    ((list, tuple), lambda items: [json_value(item) for item in items]),
+    (dict, lambda items: {str(key): json_value(item) for key, item in items.items()}),
+    (bytes, bytes.hex),
+    ((date, time, timedelta, UUID), str),
+)
+
+
+def _print_json(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    opening = "["
+    for row in rows:
+        record = dict(zip(names, map(json_value, row), strict=True))
+        click.echo(opening + "\n" + json.dumps(record, ensure_ascii=False), nl=False)
+        opening = ","
+    click.echo("[]" if opening == "[" else "\n]")
+
+
+def _print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(names)
+    for row in rows:
+        writer.writerow([_csv_cell(value) for value in row])
+        if buffer.tell() > 1 << 20:
+            click.echo(buffer.getvalue(), nl=False)
+            buffer.seek(0)
+            buffer.truncate()
+    click.echo(buffer.getvalue(), nl=False)
+
+
+def _csv_cell(value: Any) -> Any:
+    plain = json_value(value)
+    nested = isinstance(plain, list | dict)
+    return json.dumps(plain, ensure_ascii=False) if nested or isinstance(plain, bool) else plain
+
+
+def _print_table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    cells = [[shown(value) for value in row] for row in rows]
+    if not cells:
+        click.echo("no rows", err=True)
+        return
+    numeric = [all(_is_number(row[i]) for row in cells) for i in range(len(names))]
+    widths = [max(len(name), *(len(row[i]) for row in cells)) for i, name in enumerate(names)]
+    for line in [[shown(name) for name in names], *cells]:
+        padded = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        )
+        click.echo("  ".join(padded).rstrip())
+
+
+def shown(value: Any) -> str:
+    """A value for a person: short, on one line, with nothing that a terminal would obey."""
+    plain = json_value(value)
+    if plain is None:
+        return ""
+    text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+    if isinstance(plain, float):
+        text = f"{plain:.6g}"
+    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return safe if len(safe) <= _CELL_WIDTH else safe[: _CELL_WIDTH - 1] + "…"
+
+
+def _is_number(text: str) -> bool:
+    return not text or text.replace(".", "", 1).replace("-", "").replace("e", "").isdigit()
+
+
+def _print_parquet(result: duckdb.DuckDBPyRelation) -> None:
+    import pyarrow.parquet as pq
+
+    if sys.stdout.isatty():
+        raise UsageError("Parquet is not for terminals; redirect it: … -o parquet > rows.parquet")
+    buffer = io.BytesIO()
+    table: Any = result.to_arrow_table()
+    pq.write_table(table, buffer, compression="zstd")
+    click.echo(buffer.getvalue(), nl=False)

@@ -1,0 +1,478 @@
+"""Makes a run's history out of the events of its log: attempts, steps, checkpoints, phases.
+
+Steps are placed by the time in their line; else by the time just above it; else by adding the
+elapsed time to where the clock stood. Without any time they are only counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from goodput.logs.clock import Stamp
+from goodput.logs.scan import Event
+
+_STATUS = {
+    "success": "succeeded",
+    "succeeded": "succeeded",
+    "aborted": "failed",
+    "failed": "failed",
+}
+# The same step printed by several ranks: how many records back it is recognised.
+_RECENT = 64
+# A time above the line may be this much of a step older than the step's end and still be it.
+_TOLERANCE = 10
+# A longer time is no time that a run could measure.
+_MAX_ELAPSED_MS = 10 * 366 * 86_400_000
+
+
+@dataclass(slots=True)
+class Step:
+    """Positions first..last over [start, end) in UTC ms; `basis` tells where `end` is from."""
+
+    first: int
+    last: int
+    start_ms: int | None
+    end_ms: int | None
+    basis: str
+    line: int
+    total: int | None = None
+    samples: int | None = None
+    tokens: int | None = None
+    elapsed_ms: int | None = None
+
+
+@dataclass(slots=True)
+class Checkpoint:
+    """A save: when it began, when it was durable (None: never seen), where it was said."""
+
+    step: int | None
+    start_ms: int | None
+    end_ms: int | None
+    line: int
+    blocking: bool
+    complete: bool = False
+
+
+@dataclass(slots=True)
+class Phase:
+    """A named interval that is not a step."""
+
+    kind: str
+    start_ms: int
+    end_ms: int | None
+    line: int
+
+
+@dataclass(slots=True)
+class Restore:
+    """Training went on from `step`; after steps of the same attempt, without a new process."""
+
+    step: int
+    at_ms: int | None
+    line: int
+    in_process: bool
+
+
+@dataclass(slots=True)
+class Segment:
+    """One attempt inside the file."""
+
+    index: int
+    first_line: int
+    reason: str
+    start_ms: int | None = None
+    end_ms: int | None = None
+    last_line: int = 0
+    outcome: str | None = None
+    outcome_line: int | None = None
+    outcome_ms: int | None = None
+    train_start_ms: int | None = None
+    resume_step: int | None = None
+    restores: list[Restore] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    checkpoints: list[Checkpoint] = field(default_factory=list)
+    phases: list[Phase] = field(default_factory=list)
+
+
+class Assembler:
+    """Reads the events of one format and the common ones in order.
+
+    Args:
+        start: the first time in the file.
+    """
+
+    def __init__(self, start: Stamp | None) -> None:
+        self.segments = [Segment(0, 1, "file start", start.ms if start else None)]
+        self._now = start.ms if start else None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._rank: int | None = None
+        self._raw: list[_RawStep] = []
+        self._recent: list[tuple[int, int]] = []
+        self._step_begin: int | None = None
+        self._open_phases: dict[str, tuple[int, int]] = {}
+        self._waiting: list[tuple[Checkpoint, int]] = []
+        self._resume: int | None = None
+        self._bar_start: int | None = None
+        self._is_weak = self._is_declared = False
+
+    @property
+    def _segment(self) -> Segment:
+        return self.segments[-1]
+
+    def take(self, event: Event) -> None:
+        """Reads the next event."""
+        handler = getattr(self, f"_on_{event.pattern.event}", None)
+        if event.pattern.event == "run_start":
+            self._on_run_start(event)
+        elif handler is not None:
+            handler(event)
+            if (time := event.time) and event.pattern.event != "step":
+                self._now = time.ms
+        self._segment.last_line = event.line
+
+    def finish(self, last_line: int, end: Stamp | None) -> list[Segment]:
+        """Closes the last segment and returns all."""
+        self._close(last_line, end.ms if end else self._now)
+        return self.segments
+
+    # --- attempts ---
+
+    def _on_run_start(self, event: Event) -> None:
+        if self._raw or (self._segment.outcome and not self._is_weak):
+            self._next_segment(event, "start line")
+        if event.time:
+            self._now = event.time.ms
+
+    def _next_segment(self, event: Event, reason: str) -> None:
+        before = event.before.ms if event.before else self._now
+        self._close(event.line - 1, before)
+        start = event.time.ms if event.time else None
+        self.segments.append(Segment(len(self.segments), event.line, reason, start))
+        self._begin()
+
+    def _on_run_end(self, event: Event) -> None:
+        outcome = event.pattern.outcome or _STATUS.get(str(event.fields.get("status", "")).lower())
+        segment = self._segment
+        if outcome is None or self._is_declared:
+            return
+        if segment.outcome is None or outcome == "succeeded" or self._is_weak:
+            segment.outcome, segment.outcome_line = outcome, event.line
+            segment.outcome_ms = self._at(event)
+            self._is_weak = event.pattern.weak
+            self._is_declared = "status" in event.fields or (
+                outcome == "succeeded" and not self._is_weak
+            )
+
+    def _on_train_begin(self, event: Event) -> None:
+        if self._segment.train_start_ms is None:
+            self._segment.train_start_ms = self._at(event)
+
+    def _close(self, last_line: int, end_ms: int | None) -> None:
+        segment = self._segment
+        segment.last_line = last_line
+        segment.steps = _records(self._raw, segment)
+        for checkpoint, index in self._waiting:
+            if index < len(segment.steps):
+                _commit_at_step(checkpoint, segment.steps[index])
+        ends = [s.end_ms for s in segment.steps if s.end_ms is not None]
+        known = [ms for ms in (end_ms, *ends[-1:]) if ms is not None]
+        segment.end_ms = max(known, default=None)
+        starts = [s.start_ms for s in segment.steps if s.start_ms is not None]
+        if segment.start_ms is None or (starts and starts[0] < segment.start_ms):
+            segment.start_ms = starts[0] if starts else segment.start_ms
+        segment.phases += [
+            Phase("ckpt_save", c.start_ms, c.end_ms, c.line)
+            for c in segment.checkpoints
+            if c.blocking
+            and c.start_ms is not None
+            and c.end_ms is not None
+            and c.end_ms > c.start_ms
+        ]
+
+    # --- steps ---
+
+    def _on_step_begin(self, event: Event) -> None:
+        if event.time and self._step_begin is None:
+            self._step_begin = event.time.ms
+
+    def _on_step(self, event: Event) -> None:
+        position = _position(event, self._raw, self._resume)
+        if self._is_repetition(event, position):
+            return
+        last = self._raw[-1].position if self._raw else None
+        if self._segment.outcome and last is not None and position <= last:
+            self._next_segment(event, "steps begin again after an end")
+            last = None
+        if not self._is_declared:
+            segment = self._segment  # it went on after all
+            segment.outcome = segment.outcome_line = segment.outcome_ms = None
+        step = _RawStep(position, event, self._step_begin, self._resume, self._bar_start, self._now)
+        if event.pattern.covers == "bar" and (last is None or position < last):
+            step.bar_start = self._bar_start = _bar_start(event, self._now)
+        self._raw.append(step)
+        self._step_begin = self._resume = None
+        self._now = step.settle(self._raw[-2] if len(self._raw) > 1 else None)
+
+    def _is_repetition(self, event: Event, position: int) -> bool:
+        """Whether another rank printed this, or the same text was just seen."""
+        if self._rank is None:
+            self._rank = event.rank
+        if event.rank is not None and event.rank != self._rank:
+            return True
+        key = (position, event.digest)
+        if key in self._recent or (self._raw and self._raw[-1].position == position):
+            return True
+        self._recent = [*self._recent[-_RECENT + 1 :], key]
+        return False
+
+    # --- checkpoints and restores ---
+
+    def _on_checkpoint_begin(self, event: Event) -> None:
+        step = self._step_of(event)
+        if any(c.step == step and not c.complete for c in self._segment.checkpoints[-4:]):
+            return  # another rank says so, too
+        checkpoint = Checkpoint(step, self._at(event), None, event.line, event.pattern.blocking)
+        self._segment.checkpoints.append(checkpoint)
+        if event.pattern.commit == "next_step":
+            self._waiting.append((checkpoint, len(self._raw)))
+
+    def _on_checkpoint_end(self, event: Event) -> None:
+        step = self._step_of(event) if "step" in event.fields else None
+        for checkpoint in reversed(self._segment.checkpoints):
+            if step is None or checkpoint.step == step:
+                if not checkpoint.complete:
+                    checkpoint.complete, checkpoint.end_ms = True, self._at(event)
+                return
+        self._on_checkpoint_saved(event)
+
+    def _on_checkpoint_saved(self, event: Event) -> None:
+        at = self._at(event)
+        step = self._step_of(event)
+        if not any(c.step == step for c in self._segment.checkpoints[-4:]):
+            self._segment.checkpoints.append(
+                Checkpoint(step, at, at, event.line, blocking=False, complete=True)
+            )
+
+    def _on_restore_begin(self, event: Event) -> None:
+        self._open_phase("restore", event)
+
+    def _on_restore_end(self, event: Event) -> None:
+        self._close_phase("restore", event)
+        if "step" in event.fields:
+            self._resume = step = self._step_of(event)
+            if step is not None:
+                restore = Restore(step, self._at(event), event.line, bool(self._raw))
+                self._segment.restores.append(restore)
+            if not self._raw:
+                self._segment.resume_step = step
+
+    def _step_of(self, event: Event) -> int | None:
+        step = event.fields.get("step")
+        if isinstance(step, int):
+            return step + event.pattern.offset
+        return self._raw[-1].position if self._raw else None
+
+    # --- phases ---
+
+    def _on_phase_begin(self, event: Event) -> None:
+        self._open_phase(event.pattern.phase, event)
+
+    def _on_phase_end(self, event: Event) -> None:
+        self._close_phase(event.pattern.phase, event)
+
+    def _open_phase(self, kind: str, event: Event) -> None:
+        at = self._at(event)
+        if at is not None and kind not in self._open_phases:
+            self._open_phases[kind] = (at, event.line)
+
+    def _close_phase(self, kind: str, event: Event) -> None:
+        opened = self._open_phases.pop(kind, None)
+        elapsed, time = _elapsed_ms(event), event.time
+        if time is None and elapsed is not None and self._now is not None:
+            opened = (self._now, event.line)
+            self._now += elapsed
+        end = time.ms if time else self._now
+        if opened is None and elapsed is not None and end is not None:
+            opened = (end - elapsed, event.line)
+        if opened is not None and end is not None and end > opened[0]:
+            self._segment.phases.append(Phase(kind, opened[0], end, opened[1]))
+
+    def _at(self, event: Event) -> int | None:
+        return event.time.ms if event.time else self._now
+
+
+@dataclass(slots=True)
+class _RawStep:
+    """A step line before its neighbours are known."""
+
+    position: int
+    event: Event
+    begin_ms: int | None
+    resume: int | None
+    bar_start: int | None
+    now: int | None
+    end_ms: int | None = None
+    basis: str = "none"
+
+    def settle(self, before: _RawStep | None) -> int | None:
+        """Finds when the step ended, and returns where the clock now stands."""
+        event, fresh = self.event, self.event.fresh
+        due = self._due(before)
+        if event.stamp:
+            self.end_ms, self.basis = event.stamp.ms, "line"
+        elif self.bar_start is not None and event.pattern.covers == "bar":
+            self.end_ms, self.basis = self.bar_start + (_elapsed_ms(event) or 0), "elapsed"
+        elif fresh and (due is None or fresh.ms >= due - self._duration(before) // _TOLERANCE):
+            self.end_ms, self.basis = fresh.ms, "above"
+        elif due is not None:
+            self.end_ms, self.basis = due, "elapsed"
+        elif self.now is not None:
+            self.end_ms, self.basis = self.now, "carried"
+        return self.end_ms if self.end_ms is not None else self.now
+
+    def _duration(self, before: _RawStep | None) -> int:
+        elapsed = _elapsed_ms(self.event) or 0
+        count = self.position - before.position if before and before.position < self.position else 1
+        duration = elapsed * (count if self.event.pattern.covers == "iteration" else 1)
+        return min(duration, _MAX_ELAPSED_MS)
+
+    def _due(self, before: _RawStep | None) -> int | None:
+        if self.now is None or _elapsed_ms(self.event) is None:
+            return None
+        return self.now + self._duration(before)
+
+
+def _position(event: Event, done: Sequence[_RawStep], resume: int | None) -> int:
+    """What the line says, or the count of such lines after the step resumed from."""
+    step, epoch, size = (_integer(event, name) for name in ("step", "epoch", "epoch_size"))
+    if step is not None:
+        return step + event.pattern.offset + (epoch or 0) * (size or 0)
+    if resume is not None:
+        return resume + 1
+    return done[-1].position + 1 if done else 1
+
+
+def _bar_start(event: Event, now: int | None) -> int | None:
+    if event.stamp:
+        return event.stamp.ms - (_elapsed_ms(event) or 0)
+    return event.fresh.ms if event.fresh else now
+
+
+def _elapsed_ms(event: Event) -> int | None:
+    value = event.fields.get("elapsed")
+    if value is None:
+        return None
+    if isinstance(value, str):
+        seconds = 0
+        for part in value.split(":"):
+            seconds = seconds * 60 + int(part or 0)
+        ms: float = seconds * 1000
+    else:
+        ms = value * (1 if event.fields.get("unit", event.pattern.unit) == "ms" else 1000)
+    return round(ms) if ms < _MAX_ELAPSED_MS else None
+
+
+def _commit_at_step(checkpoint: Checkpoint, step: Step) -> None:
+    """A save that training waited for was durable when the next step began."""
+    if checkpoint.complete:
+        return
+    checkpoint.complete = True
+    began = step.start_ms
+    floor = checkpoint.start_ms
+    if began is not None and floor is not None and began >= floor:
+        checkpoint.end_ms = began
+    else:
+        checkpoint.end_ms = step.end_ms
+
+
+def _stride(raw: Sequence[_RawStep]) -> int:
+    """How many positions a line usually covers: the most frequent difference."""
+    counts = Counter(b.position - a.position for a, b in pairwise(raw) if b.position > a.position)
+    return min(counts, key=lambda k: (-counts[k], k)) if counts else 1
+
+
+def _records(raw: Sequence[_RawStep], segment: Segment) -> list[Step]:
+    stride = _stride(raw)
+    records: list[Step] = []
+    before: Step | None = None
+    for step in raw:
+        before = _record(step, before, stride, segment)
+        records.append(before)
+    return records
+
+
+def _record(step: _RawStep, before: Step | None, stride: int, segment: Segment) -> Step:
+    event, last = step.event, step.position
+    follows = before is not None and before.last < last
+    if follows and before is not None:
+        bar = event.pattern.covers == "bar"
+        first = before.last + 1 if bar else max(last - stride + 1, before.last + 1)
+    else:
+        base = step.resume if step.resume is not None else segment.resume_step
+        lowest = min(last, 1) if before is None else 0
+        floor = base + 1 if base is not None and base < last else lowest
+        first = max(last - stride + 1, floor)
+    elapsed = _elapsed_ms(event)
+    return Step(
+        first=first,
+        last=last,
+        start_ms=_start(step, before if follows else None, last - first + 1),
+        end_ms=step.end_ms,
+        basis=step.basis,
+        line=event.line,
+        total=_integer(event, "total"),
+        samples=_integer(event, "samples"),
+        tokens=_integer(event, "tokens"),
+        elapsed_ms=elapsed,
+    )
+
+
+def _start(step: _RawStep, before: Step | None, count: int) -> int | None:
+    end, pattern = step.end_ms, step.event.pattern
+    if end is None:
+        return None
+    floor = before.end_ms if before else None
+    if step.begin_ms is not None and step.begin_ms <= end:
+        return step.begin_ms
+    elapsed = _elapsed_ms(step.event)
+    if elapsed is None or pattern.covers == "bar" or (pattern.covers == "last" and count > 1):
+        start = floor
+    else:
+        start = end - min(elapsed * count, _MAX_ELAPSED_MS)
+        if floor is not None and start - floor < _resolution(step):
+            start = floor  # a gap below what the clock can show is none
+    if start is not None and floor is not None:
+        start = max(start, min(floor, end))
+    return start
+
+
+def _resolution(step: _RawStep) -> int:
+    time = step.event.time
+    return time.resolution_ms if time else 1
+
+
+def _integer(event: Event, name: str) -> int | None:
+    value = event.fields.get(name)
+    return value if isinstance(value, int) else None
+
+
+def assemble(
+    events: Sequence[Event], *, start: Stamp | None, end: Stamp | None, last_line: int
+) -> list[Segment]:
+    """The attempts in a log.
+
+    Args:
+        events: of the log's format and the common ones, in file order.
+        start: the first time in the file.
+        end: the last time in the file.
+        last_line: number of the last line.
+    """
+    assembler = Assembler(start)
+    for event in events:
+        assembler.take(event)
+    return assembler.finish(last_line, end)

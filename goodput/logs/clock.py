@@ -1,0 +1,181 @@
+"""Times in log lines as UTC milliseconds: many shapes, with or without a zone or a year."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from goodput._resources import catalog_dir
+from goodput.errors import UsageError
+
+# A time stands near the beginning of its line; what follows is text about something else.
+_SEARCHED_BYTES = 300
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_QUARTER_MS = 15 * 60 * 1000
+_MONTHS = {
+    name: number
+    for number, name in enumerate(
+        (
+            b"Jan",
+            b"Feb",
+            b"Mar",
+            b"Apr",
+            b"May",
+            b"Jun",
+            b"Jul",
+            b"Aug",
+            b"Sep",
+            b"Oct",
+            b"Nov",
+            b"Dec",
+        ),
+        1,
+    )
+}
+_UTC_NAMES = (b"Z", b"UTC", b"GMT")
+_LAST_HOUR, _LAST_MINUTE, _LEAP_SECOND = 23, 59, 60
+_HALF_A_YEAR_MS = 183 * 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """An instant: UTC epoch milliseconds and how fine it was written (1 or 1000 ms)."""
+
+    ms: int
+    resolution_ms: int
+
+
+@cache
+def timestamp_patterns() -> tuple[re.Pattern[bytes], ...]:
+    """The shapes of catalog/log_lines.toml in order."""
+    text = (catalog_dir() / "log_lines.toml").read_text(encoding="utf-8")
+    return tuple(re.compile(shape["regex"].encode()) for shape in tomllib.loads(text)["timestamp"])
+
+
+def zone_named(name: str) -> ZoneInfo:
+    """The IANA zone of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise UsageError(
+            f"{name!r} is not a time zone; write an IANA name such as Europe/Paris, or UTC"
+        ) from None
+
+
+@dataclass(slots=True)
+class LogClock:
+    """Reads the times of one file in file order.
+
+    Naive times are local to `zone`. In the hour that a change from summer time repeats, the first
+    pass is taken unless that would go back before the line above and the second pass would not
+    (STANDARD 0.6): file order is trusted for this and only for this.
+
+    Attributes:
+        zone: of times without one; None means UTC, and `assumed_utc` tells whether it mattered.
+        year: of times without one, until a full date appears in the file.
+    """
+
+    zone: ZoneInfo | None = None
+    year: int | None = None
+    assumed_utc: bool = False
+    _previous: int | None = None
+    _days: dict[tuple[bytes, bytes, bytes], int | None] = field(default_factory=dict)
+    _offsets: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def read(self, line: bytes) -> Stamp | None:
+        """The first time in a line, or None."""
+        head = line[:_SEARCHED_BYTES]
+        for pattern in timestamp_patterns():
+            if (match := pattern.search(head)) and (stamp := self._stamp(match.groupdict())):
+                return stamp
+        return None
+
+    def accept(self, ms: int, resolution_ms: int = 1) -> Stamp:
+        """An instant that needs no reading, noted as the latest of the file."""
+        self._previous = ms
+        return Stamp(ms, resolution_ms)
+
+    def _stamp(self, parts: dict[str, bytes | None]) -> Stamp | None:
+        naive = self._naive_ms(parts)
+        if naive is None:
+            return None
+        zone = parts.get("zone")
+        resolution = 1 if parts.get("fraction") else 1000
+        if zone is not None:
+            return self.accept(naive - _offset_ms(zone), resolution)
+        return self.accept(self._to_utc(naive), resolution)
+
+    def _naive_ms(self, parts: dict[str, bytes | None]) -> int | None:
+        year = parts.get("year")
+        if year is not None:
+            return self._on_day(year, parts)
+        if self.year is None:
+            return None
+        naive = self._on_day(b"%d" % self.year, parts)
+        previous = self._previous
+        if naive is not None and previous is not None and naive < previous - _HALF_A_YEAR_MS:
+            naive = self._on_day(b"%d" % (self.year + 1), parts)  # December, then January
+        return naive
+
+    def _on_day(self, year: bytes, parts: dict[str, bytes | None]) -> int | None:
+        key = (year, parts["month"] or b"", parts["day"] or b"")
+        if key not in self._days:
+            self._days[key] = _day_ms(*key)
+            if self._days[key] is not None:
+                self.year = int(year)
+        midnight, time = self._days[key], _time_of_day_ms(parts)
+        return None if midnight is None or time is None else midnight + time
+
+    def _to_utc(self, naive: int) -> int:
+        if self.zone is None:
+            self.assumed_utc = True
+            return naive
+        quarter = naive // _QUARTER_MS
+        if quarter not in self._offsets:
+            local = datetime.fromtimestamp(quarter * _QUARTER_MS / 1000, UTC).replace(
+                tzinfo=self.zone
+            )
+            self._offsets[quarter] = (_utcoffset_ms(local), _utcoffset_ms(local.replace(fold=1)))
+        first, second = (naive - offset for offset in self._offsets[quarter])
+        goes_back = self._previous is not None and first < self._previous
+        return second if goes_back and second >= (self._previous or 0) and second > first else first
+
+
+def _time_of_day_ms(parts: dict[str, bytes | None]) -> int | None:
+    hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
+    if hour > _LAST_HOUR or minute > _LAST_MINUTE or second > _LEAP_SECOND:
+        return None
+    half = parts.get("half")
+    if half is not None:
+        hour = hour % 12 + (12 if half == b"PM" else 0)
+    fraction = int(((parts.get("fraction") or b"0") + b"00")[:3])
+    return (hour * 3600 + minute * 60 + second) * 1000 + fraction
+
+
+def _day_ms(year: bytes, month: bytes, day: bytes) -> int | None:
+    number = _MONTHS.get(month) or (int(month) if month.isdigit() else 0)
+    try:
+        return (datetime(int(year), number, int(day), tzinfo=UTC) - _EPOCH) // timedelta(
+            milliseconds=1
+        )
+    except ValueError:
+        return None
+
+
+def _offset_ms(zone: bytes) -> int:
+    if zone in _UTC_NAMES:
+        return 0
+    sign = -1 if zone.startswith(b"-") else 1
+    return sign * (int(zone[1:3]) * 60 + int(zone[-2:])) * 60_000
+
+
+def _utcoffset_ms(local: datetime) -> int:
+    return (local.utcoffset() or timedelta()) // timedelta(milliseconds=1)

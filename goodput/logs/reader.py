@@ -1,0 +1,154 @@
+"""Reads one training log into the rows of the raw log tables."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from goodput.logs.assemble import Segment, Step, assemble
+from goodput.logs.bars import is_bar, training_bar
+from goodput.logs.clock import LogClock, zone_named
+from goodput.logs.formats import Format, load_formats
+from goodput.logs.hints import LogHints
+from goodput.logs.paths import stream_of_path
+from goodput.logs.reading import BlockReader, open_log
+from goodput.logs.rows import LogRows, Row
+from goodput.logs.scan import Event, Evidence, Scanner
+from goodput.logs.signatures import load_signatures
+
+GENERIC = "generic"
+_ID_BYTES = 1024
+_ID_LENGTH = 24
+# Below this, a format's step lines are hints such as progress bars, not structure.
+_STRUCTURED = 50
+# A structured format needs this share of the step lines of the most frequent one.
+_MIN_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class LogResult:
+    """What a log says.
+
+    Attributes:
+        format: the name of its format.
+        segments: the attempts in the file, each with steps, checkpoints and phases.
+        evidence: lines that a signature knows, redacted and bounded.
+        is_known_text: whether any line was known to a format or a signature.
+        step_lines: step lines by format, whether they were used or not.
+        records: other counted lines by format.
+        last_step_line: the last step event of each format, by format.
+        tables: rows of raw.log_files, log_segments, log_steps, log_phases, log_checkpoints,
+            log_evidence and log_restores.
+        quarantine: rows of raw.quarantine: what could not be read or placed, and why.
+    """
+
+    format: str
+    segments: list[Segment]
+    evidence: list[Evidence]
+    is_known_text: bool
+    step_lines: Counter[str]
+    records: Counter[str]
+    last_step_line: dict[str, Event]
+    tables: dict[str, list[Row]]
+    quarantine: list[Row] = field(default_factory=list)
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps of all segments."""
+        return [step for segment in self.segments for step in segment.steps]
+
+
+def read_log(source: Path | str | IO[bytes], hints: LogHints | None = None) -> LogResult:
+    """Reads a log: plain, gzip or zstd, of any size, in bounded memory per line.
+
+    Args:
+        source: a path or a binary stream.
+        hints: what is known besides.
+
+    Raises:
+        SourceUnreachable: the file cannot be opened.
+        UsageError: the zone of the hints does not exist, or a format file is faulty.
+    """
+    hints = hints or LogHints()
+    path = hints.path or (str(source) if isinstance(source, (str, Path)) else "stream")
+    formats = load_formats(hints.formats)
+    clock = LogClock(zone_named(hints.tz) if hints.tz else None, hints.year)
+    scanner = Scanner(formats, load_signatures(), clock)
+    with open_log(source) as stream:
+        reader = BlockReader(stream)
+        log_id = _feed(scanner, reader, stream_of_path(path))
+    chosen = choose_format(scanner.events, scanner.records, formats)
+    segments = assemble(
+        events_for(chosen, scanner.events),
+        start=scanner.first,
+        end=scanner.last,
+        last_line=reader.lines,
+    )
+    rows = LogRows(hints, path, log_id, chosen.name, scanner, reader, segments)
+    return LogResult(
+        format=chosen.name,
+        segments=segments,
+        evidence=scanner.evidence,
+        is_known_text=bool(scanner.events or scanner.evidence or scanner.records),
+        step_lines=Counter(e.pattern.format for e in scanner.events if e.pattern.event == "step"),
+        records=scanner.records,
+        last_step_line={e.pattern.format: e for e in scanner.events if e.pattern.event == "step"},
+        tables=rows.tables(),
+        quarantine=rows.quarantine(),
+    )
+
+
+def _feed(scanner: Scanner, blocks: BlockReader, stream_name: str) -> str:
+    """Reads all blocks; returns an identity that growth and rotation of the file do not change."""
+    digest = hashlib.sha256(stream_name.encode())
+    for block in blocks:
+        if block.offset == 0:
+            digest.update(block.data[:_ID_BYTES].split(b"\n", 1)[0])
+        scanner.feed(block)
+    return digest.hexdigest()[:_ID_LENGTH]
+
+
+def choose_format(
+    events: Sequence[Event], records: Counter[str], formats: Sequence[Format]
+) -> Format:
+    """The format of a log: the most specific one with step lines, else with any line."""
+    by_name = {f.name: f for f in formats}
+    steps = Counter(e.pattern.format for e in events if e.pattern.event == "step")
+    structured = [n for name, n in steps.items() if by_name[name].priority >= _STRUCTURED]
+    enough = _MIN_SHARE * max(structured, default=0)
+    others = {e.pattern.format for e in events} | set(records)
+    for names in ([name for name, n in steps.items() if n >= enough], list(others)):
+        found = [by_name[name] for name in names if by_name[name].priority > 0]
+        if found:
+            best = max(found, key=lambda f: f.priority)
+            return _borrower(best, others, formats)
+    return by_name[GENERIC]
+
+
+def _borrower(best: Format, present: set[str], formats: Sequence[Format]) -> Format:
+    """A format that is there and takes its steps from `best` is the more specific one."""
+    users = [f for f in formats if f.borrows == best.name and f.name in present]
+    return max(users, key=lambda f: f.priority, default=best)
+
+
+def events_for(chosen: Format, events: Sequence[Event]) -> list[Event]:
+    """All events, of the step lines only those of the format and of its best kind."""
+    borrowed = [
+        e for e in events if is_bar(e) and e.pattern.format in (chosen.name, chosen.borrows)
+    ]
+    steps = [
+        e for e in events if _is_progress(e) and e.pattern.format == chosen.name and not is_bar(e)
+    ]
+    best = min((e.pattern.rank for e in steps if e.pattern.event == "step"), default=None)
+    bars = training_bar(borrowed) if best is None or best > 1 else []
+    kept = bars or [e for e in steps if e.pattern.event != "step" or e.pattern.rank == best]
+    rest = [e for e in events if not _is_progress(e)]
+    return sorted([*kept, *rest], key=lambda e: (e.offset, e.pattern.event == "step"))
+
+
+def _is_progress(event: Event) -> bool:
+    return event.pattern.event in ("step", "step_begin")

@@ -1,0 +1,265 @@
+"""Reads a log once and keeps what matters: events of the formats, evidence, times, counts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from goodput.logs.clock import LogClock, Stamp
+from goodput.logs.formats import Format, Pattern
+from goodput.logs.gate import Candidate, Gate
+from goodput.logs.lines import Line, read_line
+from goodput.logs.reading import MAX_LINE_BYTES, Block
+from goodput.logs.redact import redact
+from goodput.logs.signatures import Signature, SignatureSet, excerpt
+
+# Rows kept per signature and run start; the rest is counted: a storm says no more than its start.
+MAX_ROWS_PER_SIGNATURE = 50
+# How far back a line without a time may borrow one.
+_LOOK_BACK_LINES = 40
+_FIRST_LINES = 200
+_MAX_TIME_S = 1 << 35
+# Products of two such numbers still fit the raw tables' integers.
+_MAX_DIGITS = 15
+_DECIMALS = ("elapsed", "time_s")
+_INTEGERS = ("step", "epoch", "epoch_size", "total", "samples", "tokens", "time_ms")
+
+
+@dataclass(slots=True)
+class Event:
+    """A line that a format knows.
+
+    Attributes:
+        line, offset: where it is: number from 1, first byte.
+        rank: of the process that wrote it, if the line says so.
+        stamp: the time in the line itself.
+        fresh: else a time in one of the lines between the event before and this one.
+        before: the last time in the file above those lines.
+        fields: what the pattern's groups read: int, float or text.
+        digest: tells lines with the same text from others.
+    """
+
+    pattern: Pattern
+    line: int
+    offset: int
+    rank: int | None
+    stamp: Stamp | None
+    fresh: Stamp | None
+    before: Stamp | None
+    fields: dict[str, int | float | str]
+    digest: int
+
+    @property
+    def time(self) -> Stamp | None:
+        """The time of the line or the one just above it."""
+        return self.stamp or self.fresh
+
+
+@dataclass(slots=True)
+class Evidence:
+    """A line that a signature knows; `repeats` counts those of its kind that were not kept."""
+
+    signature: Signature
+    line: int
+    offset: int
+    rank: int | None
+    stamp: Stamp | None
+    code: str | None
+    text: str
+    repeats: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What the events and the evidence of one line share; see Event."""
+
+    line: int
+    offset: int
+    rank: int | None
+    fresh: Stamp | None
+    before: Stamp | None
+
+
+@dataclass(slots=True)
+class Scanner:
+    """Feeds on blocks in order; its attributes hold what was found."""
+
+    formats: Collection[Format]
+    signatures: SignatureSet
+    clock: LogClock
+    events: list[Event] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+    first: Stamp | None = None
+    last: Stamp | None = None
+    records: Counter[str] = field(default_factory=Counter)
+    _patterns: dict[frozenset[str], tuple[Pattern, ...]] = field(default_factory=dict)
+    _kept: dict[str, list[Evidence]] = field(default_factory=dict)
+    _from_block_before: Stamp | None = None
+    _gate: Gate | None = None
+
+    def feed(self, block: Block) -> None:
+        """Reads one block of whole lines."""
+        data, floor, line, counted = block.data, 0, block.line, 0
+        if self.first is None and block.offset == 0:
+            self.first = self._first_stamp(data)
+        for candidate in self._the_gate().candidates(data):
+            line += data.count(b"\n", counted, candidate.start)
+            counted = candidate.start
+            if self._read(block, floor, candidate, line):
+                floor = candidate.end
+        rest = self._look_back(data, floor, len(data))
+        self._from_block_before = rest if floor else rest or self._from_block_before
+
+    def _the_gate(self) -> Gate:
+        if self._gate is None:
+            ours = (p.literals for f in self.formats for p in f.patterns)
+            self._gate = Gate(frozenset[str]().union(*ours) | self.signatures.literals)
+        return self._gate
+
+    def _read(self, block: Block, floor: int, candidate: Candidate, number: int) -> bool:
+        """Tries the expressions on a line; if one matches, finds its time and says so."""
+        start, end = candidate.start, min(candidate.end, candidate.start + MAX_LINE_BYTES)
+        line = read_line(block.data[start:end])
+        matches = self._matches(line, candidate.literals)
+        found = self.signatures.search(line.body, candidate.literals)
+        if not matches and found is None:
+            return False
+        before = self.last
+        stamp = self._note(self.clock.read(line.text))
+        fresh = None if stamp else self._look_back(block.data, floor, start)
+        if not stamp and not floor:
+            fresh = fresh or self._from_block_before
+        place = _Place(number, block.offset + start, line.rank, fresh, before)
+        for pattern, match in matches:
+            stamp = self._add_event(pattern, match, place, stamp)
+        if found is not None:
+            self._add_evidence(*found, line, place, stamp or fresh)
+        return True
+
+    def _matches(
+        self, line: Line, literals: frozenset[str]
+    ) -> list[tuple[Pattern, re.Match[bytes]]]:
+        found = []
+        for pattern in self._patterns_for(literals):
+            if match := pattern.regex.search(line.body):
+                if pattern.event == "record":
+                    self.records[pattern.format] += len(pattern.regex.findall(line.body))
+                else:
+                    found.append((pattern, match))
+        return found
+
+    def _add_event(
+        self, pattern: Pattern, match: re.Match[bytes], place: _Place, stamp: Stamp | None
+    ) -> Stamp | None:
+        fields = fields_of(match.groupdict())
+        if fields is None:
+            return stamp
+        stamp = self._note(_epoch_stamp(self.clock, fields)) or stamp
+        self.events.append(
+            Event(
+                pattern,
+                place.line,
+                place.offset,
+                place.rank,
+                stamp,
+                place.fresh,
+                place.before,
+                fields,
+                hash(match.string[match.start() :]),
+            )
+        )
+        if pattern.event == "run_start":
+            self._kept.clear()
+        return stamp
+
+    def _patterns_for(self, literals: frozenset[str]) -> tuple[Pattern, ...]:
+        found = self._patterns.get(literals)
+        if found is None:
+            every = (p for f in self.formats for p in f.patterns)
+            found = tuple(p for p in every if not p.literals.isdisjoint(literals))
+            self._patterns[literals] = found
+        return found
+
+    def _add_evidence(
+        self,
+        signature: Signature,
+        match: re.Match[bytes],
+        line: Line,
+        place: _Place,
+        stamp: Stamp | None,
+    ) -> None:
+        kept = self._kept.setdefault(signature.id, [])
+        if len(kept) >= MAX_ROWS_PER_SIGNATURE:
+            kept[0].repeats += 1
+            return
+        text, code = redact(excerpt(line.body, match)), signature.code(match)
+        kept.append(Evidence(signature, place.line, place.offset, line.rank, stamp, code, text))
+        self.evidence.append(kept[-1])
+
+    def _note(self, stamp: Stamp | None) -> Stamp | None:
+        if stamp is not None:
+            self.last = stamp
+            self.first = self.first or stamp
+        return stamp
+
+    def _look_back(self, data: bytes, floor: int, end: int) -> Stamp | None:
+        """The latest time in the lines of data[floor:end], not looking further than is useful."""
+        for line in _lines_backwards(data, floor, end):
+            if b":" in line and (stamp := self.clock.read(line)):
+                return self._note(stamp)
+        return None
+
+    def _first_stamp(self, data: bytes) -> Stamp | None:
+        for line in data[: 1 << 16].split(b"\n", _FIRST_LINES)[:_FIRST_LINES]:
+            if stamp := self.clock.read(line):
+                return stamp
+        return None
+
+
+def _lines_backwards(data: bytes, floor: int, end: int) -> Iterable[bytes]:
+    end = max(end - 1, floor)
+    for _ in range(_LOOK_BACK_LINES):
+        if end <= floor:
+            return
+        start = data.rfind(b"\n", floor, end) + 1 or floor
+        yield data[start : min(end, start + 300)]
+        end = start - 1
+
+
+def fields_of(groups: dict[str, bytes | None]) -> dict[str, int | float | str] | None:
+    """What the groups of a match say; None where a number is none that a run could print."""
+    fields: dict[str, int | float | str] = {}
+    for name, raw in groups.items():
+        if raw is None:
+            continue
+        if name in _INTEGERS:
+            if len(raw) > _MAX_DIGITS:
+                return None
+            fields[name] = int(raw.replace(b",", b""))
+        elif name in _DECIMALS and b":" not in raw:
+            number = _decimal(raw)
+            if number is None:
+                return None
+            fields[name] = number
+        else:
+            fields[name] = raw.decode("utf-8", "replace")
+    return fields
+
+
+def _decimal(raw: bytes) -> float | None:
+    try:
+        return float(raw) if len(raw) <= _MAX_DIGITS * 2 else None
+    except ValueError:
+        return None
+
+
+def _epoch_stamp(clock: LogClock, fields: dict[str, int | float | str]) -> Stamp | None:
+    ms = fields.get("time_ms")
+    if isinstance(ms, int):
+        return clock.accept(ms) if ms < _MAX_TIME_S * 1000 else None
+    seconds = fields.get("time_s")
+    if isinstance(seconds, float) and seconds < _MAX_TIME_S:
+        return clock.accept(int(seconds * 1000))
+    return None

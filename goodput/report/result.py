@@ -1,0 +1,179 @@
+"""From a built warehouse to the report's result: one versioned, JSON-ready object.
+
+Every number comes out of SQL. What happens here is choosing, ordering, rounding for display and
+putting verdicts and sentences to the numbers. `docs/report.schema.json` describes the shape; a
+change that breaks a reader raises the major number of SCHEMA_VERSION.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from goodput import __version__
+from goodput.errors import NoData
+from goodput.report.account import make_account
+from goodput.report.headline import make_headline
+from goodput.warehouse.connection import connect
+from goodput.window import Window
+
+SCHEMA_VERSION = "1.0"
+
+Row = dict[str, Any]
+
+# More text than this says nothing more to a reader; the warehouse keeps the whole.
+TEXT_LIMIT = 2000
+EVIDENCE_LIMIT = 20
+
+# Section of the result -> the query that fills it, in the order of the page.
+SECTIONS = {
+    "parameters": "select * from report.parameters order by name",
+    "state_groups": (
+        "select * exclude (catalog_order) from catalog.state_groups order by position"
+    ),
+    "lost_classes": (
+        "select * from report.lost_classes "
+        "order by domain = 'baseline', unit_ms desc, interruption_count desc, class"
+    ),
+    "class_mechanism": "select * from report.class_mechanism order by class, state_group",
+    "availability_days": "select * from report.availability_days order by cluster, pool, day",
+    "jobs": "select * from report.jobs order by lost_gpu_hours desc, gpu_hours desc, cluster, job",
+    "nodes": "select * from report.nodes order by cost_gpu_hours desc, cluster, node_name, node_uid",
+    "node_timeline": "select * from report.node_timeline order by cluster, pool, node_name, node_uid",
+    "interruptions": (
+        "select * from report.interruptions "
+        "order by lost_gpu_hours desc nulls last, cluster, job, attempt, interrupted_at"
+    ),
+    "restart_loops": "select * from report.restart_loops order by gpu_hours desc, cluster, job",
+    "not_observed": "select * from report.not_observed order by position",
+    "quarantine": "select * from report.quarantine order by row_count desc, cluster, file, reason",
+    "inputs": "select * from report.inputs order by table_name",
+    "checks": (
+        "select name, severity, row_count, description from checks.summary "
+        "order by row_count > 0 desc, name"
+    ),
+}
+
+
+def read_result(warehouse: Path) -> Row:
+    """Reads everything the report shows from a built warehouse.
+
+    Args:
+        warehouse: the DuckDB file that `build` made.
+
+    Raises:
+        NoData: there is no such file, or its window holds no paid GPU time.
+    """
+    if not warehouse.is_file():
+        raise NoData(f"there is no build at {warehouse}; run `goodput build` first")
+    con = connect(warehouse, read_only=True)
+    try:
+        return _read(con)
+    finally:
+        con.close()
+
+
+def _read(con: duckdb.DuckDBPyConnection) -> Row:
+    sections = {name: _rows(con, query) for name, query in SECTIONS.items()}
+    states = _rows(con, "select * from report.waterfall order by state_position, state")
+    if not states:
+        raise NoData("no GPU was paid for in this window; build one that has nodes")
+    metrics = _read_metrics(con)
+    objectives = {
+        row["metric"]: row["objective"]
+        for row in _rows(con, "select metric, objective from catalog.objectives order by metric")
+    }
+    account = make_account(
+        states, sections["state_groups"], sections["lost_classes"], sections["class_mechanism"]
+    )
+    sections |= {"lost_classes": account.classes, "class_mechanism": account.mechanisms}
+    _attach_evidence(con, sections["interruptions"])
+    return {
+        "schema_version": SCHEMA_VERSION,
+        **_read_build(con),
+        "clusters": [row["cluster"] for row in _rows(con, CLUSTERS)],
+        "objectives": objectives,
+        "headline": make_headline(account, metrics, objectives, sections["not_observed"]),
+        "metrics": metrics,
+        "waterfall": account.steps,
+        **sections,
+    }
+
+
+CLUSTERS = "select distinct cluster from ledger.gpu_time order by cluster"
+
+
+def _read_build(con: duckdb.DuckDBPyConnection) -> Row:
+    [(start, end, as_of, version, commit)] = con.sql(
+        "select window_start, window_end, as_of, goodput_version, last_commit from meta.build"
+    ).fetchall()
+    window = Window(start.astimezone(UTC), end.astimezone(UTC))
+    return {
+        "generator": {"name": "goodput", "version": __version__},
+        "build": {"goodput_version": version, "lake_commit": commit},
+        "window": {
+            "start": _json_value(window.start),
+            "end": _json_value(window.end),
+            "iso_week": window.iso_week,
+            "hours": (window.end - window.start).total_seconds() / 3600,
+        },
+        "as_of": _json_value(as_of),
+    }
+
+
+def _read_metrics(con: duckdb.DuckDBPyConnection) -> list[Row]:
+    """The metrics of whole fleets, pools and evidence grades; finer scopes have their own tables."""
+    tables = con.sql(
+        "select table_name from duckdb_tables() where schema_name = 'metrics' order by table_name"
+    ).fetchall()
+    union = " union all by name ".join(f'from metrics."{name}"' for (name,) in tables)
+    if not union:
+        return []
+    return _rows(
+        con,
+        "select metric, scope, scope_value, cluster, value, low, high, numerator, denominator, "
+        f"event_count, unit from ({union}) where scope in ('fleet', 'pool', 'grade') "
+        "order by metric, cluster, scope, scope_value",
+    )
+
+
+def _attach_evidence(con: duckdb.DuckDBPyConnection, interruptions: Iterable[Row]) -> None:
+    """Gives each interruption the observations behind it, the picked one first."""
+    evidence: dict[tuple[Any, ...], list[Row]] = {}
+    for row in _rows(
+        con,
+        "select * from report.evidence "
+        "order by cluster, job, attempt, is_picked desc, strength desc, observed_at, source, value",
+    ):
+        key = (row.pop("cluster"), row.pop("job"), row.pop("attempt"))
+        evidence.setdefault(key, []).append(row)
+    for row in interruptions:
+        lines = evidence.get((row["cluster"], row["job"], row["attempt"]), [])
+        row["evidence"] = lines[:EVIDENCE_LIMIT]
+        row["evidence_count"] = len(lines)
+
+
+def _rows(con: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
+    relation = con.sql(query)
+    columns = relation.columns
+    return [
+        {name: _json_value(value) for name, value in zip(columns, row, strict=True)}
+        for row in relation.fetchall()
+    ]
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, str) and len(value) > TEXT_LIMIT:
+        return value[:TEXT_LIMIT] + "…"
+    return value

@@ -1,0 +1,109 @@
+"""What the readers of dumped text files share: hints, bounded lines, instants, quarantine rows.
+
+A reader is a module with `sniff(head, name) -> bool` and `read(stream, hints) -> {table: rows}`.
+Neither raises on what a file holds: text that cannot be used becomes a row of `quarantine`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, tzinfo
+from typing import Any, BinaryIO
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+Hints = Mapping[str, str]
+"""What the user says about a file, all text. Known to the readers here: `cluster`, `file` (where it
+came from), `job`, `node` (name), `tz` (IANA zone of naive times), `year` (of times that name none),
+`boot_time` (RFC 3339, for kernel clocks), `gpus` (of one node), `root` (of the checkpoints)."""
+
+Row = dict[str, Any]
+
+MAX_LINE_BYTES = 1 << 20
+MAX_VALUE_CHARS = 200
+
+
+def cluster_of(hints: Hints) -> str:
+    """The cluster that the rows belong to."""
+    return hints.get("cluster", "default")
+
+
+def quarantine_row(
+    hints: Hints,
+    line: int | None,
+    value: str | None,
+    reason: str,
+    *,
+    table: str,
+    column: str | None,
+) -> Row:
+    """A row of `raw.quarantine`: what was not taken, why, and what to do about it."""
+    return {
+        "cluster": cluster_of(hints),
+        "file": hints.get("file", "-"),
+        "row_number": line,
+        "table_name": table,
+        "column_name": column,
+        "value": None if value is None else value[:MAX_VALUE_CHARS],
+        "reason": reason,
+    }
+
+
+def bounded_lines(stream: BinaryIO, begun: bytes = b"") -> Iterator[tuple[int, bytes | None]]:
+    """Numbered lines without their ends; None stands for a line of more than MAX_LINE_BYTES.
+
+    A 100 MB line is skipped piece by piece, so memory stays bounded whatever the file holds.
+
+    Args:
+        stream: the rest of the file.
+        begun: bytes of the first line that were read already, perhaps all of it.
+    """
+    number = 0
+    while piece := _continue(begun, stream):
+        begun = b""
+        number += 1
+        if len(piece) <= MAX_LINE_BYTES or piece.endswith(b"\n"):
+            yield number, piece.rstrip(b"\r\n")
+            continue
+        while piece and not piece.endswith(b"\n"):
+            piece = stream.readline(MAX_LINE_BYTES)
+        yield number, None
+
+
+def _continue(begun: bytes, stream: BinaryIO) -> bytes:
+    if begun.endswith(b"\n"):
+        return begun
+    return begun + stream.readline(MAX_LINE_BYTES + 1 - len(begun))
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether the first bytes cannot be text: logs and listings hold no NUL."""
+    return b"\0" in head
+
+
+def zone_of(hints: Hints) -> tzinfo:
+    """The zone of naive times; UTC unless the hints name another one that exists."""
+    try:
+        return ZoneInfo(hints["tz"]) if "tz" in hints else UTC
+    except (ZoneInfoNotFoundError, ValueError):
+        return UTC
+
+
+def parse_time(text: str, zone: tzinfo) -> datetime | None:
+    """An ISO 8601 instant in UTC; naive times are read in `zone`. None where it is no instant."""
+    try:
+        instant = datetime.fromisoformat(text.strip())
+        if instant.tzinfo is None:
+            instant = instant.replace(tzinfo=zone)
+        return instant.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def from_epoch(seconds: Any) -> datetime | None:
+    """An instant from epoch seconds, kept to the microsecond. None where it is no such number."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        return None
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

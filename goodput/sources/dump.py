@@ -1,0 +1,288 @@
+"""Recognises any file that a user dumped and hands it to the reader that knows it.
+
+Nothing a file holds raises: what cannot be used becomes a row of `quarantine` that says why, and
+where it helps, which command writes something that can be read.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import zstandard
+
+from goodput.errors import NoData
+from goodput.logs import LogHints, read_log
+from goodput.sources import checkpoint_listing, kernel_log, kube_objects, trackers
+from goodput.sources.artefact import Hints, Row, quarantine_row
+from goodput.sources.kube_fields import clean_text, format_instant
+
+HEAD_BYTES = 64 << 10
+
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_CONTROL = bytes([*range(7), 14, 15, *range(16, 27), *range(28, 32)])
+# Logs of crashed writers hold runs of NUL; archives and tensors hold control bytes everywhere.
+_BINARY_SHARE = 0.05
+
+Tables = dict[str, list[Row]]
+Reader = Callable[[BinaryIO, Hints], Tables]
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """What one file was taken for, and how many rows of each table it gave."""
+
+    file: str
+    format: str
+    rows: dict[str, int]
+
+
+@dataclass(slots=True)
+class Collected:
+    """Rows by raw table, those that were refused under `quarantine`, and a report a file."""
+
+    tables: Tables = field(default_factory=dict)
+    files: list[FileReport] = field(default_factory=list)
+
+    def add(self, report: FileReport, tables: Tables) -> None:
+        """Takes in what one file gave."""
+        self.files.append(report)
+        for name, rows in tables.items():
+            self.tables.setdefault(name, []).extend(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Untakeable:
+    """Text for human eyes that lost what the accounting needs."""
+
+    what: str
+    pattern: re.Pattern[bytes]
+    remedy: str
+
+
+_UNTAKEABLE = (
+    _Untakeable(
+        "`kubectl describe` text",
+        re.compile(
+            rb"^(?:[^\S\n]*Type[^\S\n]+Reason[^\S\n]+Age[^\S\n]+From"
+            rb"|Type[^\S\n]+Status[^\S\n]+LastHeartbeatTime"
+            rb"|[^\S\n]+Type[^\S\n]+Status[^\S\n]+LastHeartbeatTime"
+            rb"|Name:[^\S\n]+\S[^\n]*\n(?:[^\n]*\n){0,4}?(?:Namespace|Roles|Labels):"
+            rb"|Events:[^\S\n]*\n[^\S\n]*Type[^\S\n]+Reason)",
+            re.MULTILINE,
+        ),
+        "its times are rounded or relative and its counters are folded: run `kubectl get nodes,pods"
+        " -A -o json` and `kubectl get events -A -o json`",
+    ),
+    _Untakeable(
+        "a table of events",
+        re.compile(rb"^LAST SEEN[^\S\n]+(?:FIRST SEEN|TYPE|COUNT|REASON)", re.MULTILINE),
+        "its times are relative to an unknown moment: run `kubectl get events -A -o json`",
+    ),
+    _Untakeable(
+        "a `kubectl get` table",
+        re.compile(
+            rb"^(?:NAMESPACE[^\S\n]+)?NAME[^\S\n]+(?:[A-Z][A-Z0-9-]*(?: [A-Z]+)?[^\S\n]+)*"
+            rb"(?:READY|STATUS|AGE|COMPLETIONS|VERSION)\b",
+            re.MULTILINE,
+        ),
+        "it has neither identities nor times: run the same command with `-o json`",
+    ),
+)
+
+
+def collect_dump(
+    paths: Iterable[str | Path],
+    *,
+    cluster: str = "default",
+    job: str | None = None,
+    attempt: int | None = None,
+    tz: str | None = None,
+    now: datetime | None = None,
+    more_hints: Hints | None = None,
+) -> Collected:
+    """Reads dumped files, and folders of them, into rows of raw tables.
+
+    Args:
+        paths: files or folders; folders are walked in the order of names.
+        cluster: the cluster they come from.
+        job: what the logs among them belong to, where they do not say.
+        attempt: likewise.
+        tz: IANA zone of times without one in logs.
+        now: instants after it cannot have been observed; None means the clock.
+        more_hints: what else the readers should know, see goodput.sources.artefact.
+
+    Raises:
+        NoData: a path that does not exist.
+    """
+    collected = Collected()
+    for report, tables in collect_files(
+        paths, cluster=cluster, job=job, attempt=attempt, tz=tz, now=now, more_hints=more_hints
+    ):
+        collected.add(report, tables)
+    return collected
+
+
+def collect_files(
+    paths: Iterable[str | Path],
+    *,
+    cluster: str = "default",
+    job: str | None = None,
+    attempt: int | None = None,
+    tz: str | None = None,
+    now: datetime | None = None,
+    more_hints: Hints | None = None,
+) -> Iterator[tuple[FileReport, Tables]]:
+    """As `collect_dump`, file by file, so that one file is in memory at a time.
+
+    Raises:
+        NoData: a path that does not exist.
+    """
+    given = {
+        "cluster": cluster,
+        "job": job,
+        "attempt": None if attempt is None else str(attempt),
+        "tz": tz,
+        "now": format_instant(now) if now else None,
+        **(more_hints or {}),
+    }
+    hints = {name: value for name, value in given.items() if value is not None}
+    for path in _walk(paths):
+        yield _collect_file(path, {**hints, "file": str(path)})
+
+
+def _walk(paths: Iterable[str | Path]) -> Iterator[Path]:
+    for path in map(Path, paths):
+        if not path.exists():
+            raise NoData(f"there is no file or folder {path}; check the path")
+        if not path.is_dir():
+            yield path
+            continue
+        for folder, folders, names in os.walk(path):
+            folders.sort()
+            for name in sorted(names):
+                file = Path(folder, name)
+                if not name.startswith(".") and file.is_file():
+                    yield file
+
+
+def _collect_file(path: Path, hints: Hints) -> tuple[FileReport, Tables]:
+    try:
+        with path.open("rb") as packed:
+            unpacked = _Unpacked(packed)
+            stream = io.BufferedReader(unpacked, HEAD_BYTES * 2)
+            name, tables = _dispatch(stream, str(path), hints)
+            if unpacked.flaw:
+                flaw = f"the compressed data are cut off or bad ({unpacked.flaw})"
+                _refuse(tables, hints, f"{flaw}; what came before was read: copy the file again")
+    except OSError as error:
+        name, tables = "unreadable", {}
+        _refuse(tables, hints, f"the file cannot be read: {error.strerror or error}")
+    counts = Counter({table: len(rows) for table, rows in tables.items() if rows})
+    return FileReport(str(path), name, dict(counts)), tables
+
+
+def _dispatch(stream: io.BufferedReader[_Unpacked], file: str, hints: Hints) -> tuple[str, Tables]:
+    head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
+    if not head.strip() and len(head) < HEAD_BYTES:
+        return _untaken("empty", hints, "the file is empty; dump it again")
+    name = re.sub(r"\.(gz|zst)\Z", "", file)
+    if _is_mostly_binary(head) and not head.startswith(_UTF16):
+        return _untaken("binary", hints, "binary bytes; only text, gzip and zstd are read")
+    for untakeable in _UNTAKEABLE:
+        if not _begins_as_json_object(head) and untakeable.pattern.search(head[:4096]):
+            reason = f"{untakeable.what}: {untakeable.remedy}"
+            return _untaken("kubectl text", hints, reason)
+    for label, sniff, read in _READERS:
+        if sniff(head, name):
+            return label, read(stream, hints)
+    return "log", _as_log(stream, hints)
+
+
+def _as_log(stream: BinaryIO, hints: Hints) -> Tables:
+    texts = ("cluster", "tz", "job", "namespace", "pod", "pod_uid", "container", "node")
+    numbers = ("year", "attempt", "rank")
+    known: dict[str, Any] = {name: hints[name] for name in texts if name in hints}
+    known |= {name: int(hints[name]) for name in numbers if name in hints}
+    result = read_log(stream, LogHints(path=hints["file"], **known))
+    tables = {**result.tables, "quarantine": result.quarantine}
+    if not any(tables.get(name) for name in _LOG_FINDINGS):
+        _refuse(tables, hints, _NOTHING_FOUND)
+    return tables
+
+
+_LOG_FINDINGS = ("log_steps", "log_checkpoints", "log_phases", "log_evidence")
+_NOTHING_FOUND = (
+    "no known step, checkpoint, phase or failure line in this text: if it is a training log,"
+    " describe its lines in a format file, else leave it out"
+)
+
+
+_READERS: tuple[tuple[str, Callable[[bytes, str], bool], Reader], ...] = (
+    ("tracker", trackers.sniff, trackers.read),
+    ("kubernetes", kube_objects.sniff, kube_objects.read),
+    ("checkpoint listing", checkpoint_listing.sniff, checkpoint_listing.read),
+    ("kernel log", kernel_log.sniff, kernel_log.read),
+)
+
+
+def _is_mostly_binary(head: bytes) -> bool:
+    return len(head) - len(head.translate(None, _CONTROL)) > _BINARY_SHARE * len(head)
+
+
+def _begins_as_json_object(head: bytes) -> bool:
+    """Whether it is an object of the API, which may hold any of these words in a message."""
+    return kube_objects.sniff(head, "") and head.lstrip()[:1] == b"{" and b'"apiVersion"' in head
+
+
+def _untaken(label: str, hints: Hints, reason: str) -> tuple[str, Tables]:
+    tables: Tables = {}
+    _refuse(tables, hints, reason)
+    return label, tables
+
+
+def _refuse(tables: Tables, hints: Hints, reason: str) -> None:
+    row = quarantine_row(hints, None, None, reason, table="", column=None)
+    row["table_name"] = None
+    tables.setdefault("quarantine", []).append(row)
+
+
+class _Unpacked(io.RawIOBase):
+    """The bytes of a file, unpacked by what it is and not by its name.
+
+    A damaged packing ends the stream where it breaks; `flaw` then says what was wrong.
+    """
+
+    def __init__(self, packed: io.BufferedReader) -> None:
+        self.flaw: str | None = None
+        magic = packed.peek(4)[:4]  # a pipe cannot be wound back
+        self._stream: Any = packed
+        if magic.startswith(_GZIP):
+            self._stream = gzip.GzipFile(fileobj=packed)
+        elif magic == _ZSTD:
+            self._stream = zstandard.ZstdDecompressor().stream_reader(
+                packed, read_across_frames=True
+            )
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self._stream.read(len(buffer))
+        except (EOFError, OSError, zlib.error, zstandard.ZstdError) as error:
+            self.flaw = clean_text(error)
+            return 0
+        buffer[: len(data)] = data
+        return len(data)

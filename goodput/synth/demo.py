@@ -1,0 +1,114 @@
+"""`goodput demo`: a simulated week, from the files it leaves to the report, beside the truth."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from goodput.errors import UsageError
+from goodput.synth.artefacts import write_artefacts
+from goodput.synth.compare import Comparison, compare
+from goodput.synth.plan import AFTERMATH, simulate
+from goodput.synth.truth import ledger
+from goodput.window import Window
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+    from goodput.lake import Lake
+
+WEEK = "2026-W48"
+MARKER = ".goodput-demo"
+RAW = ("kubernetes", "logs", "kernel", "checkpoints")
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the demo made: the report's page, the comparison, the checks that failed."""
+
+    report: Path
+    comparison: Comparison
+    failed_checks: list[str]
+
+
+def run_demo(out: Path, seed: int, say: Callable[[str], None], week: str = WEEK) -> Demo:
+    """Simulate a week and take it through the whole product.
+
+    Args:
+        out: folder for artefacts/, lake/ and report/; one of an earlier demo is replaced.
+        seed: another seed is another week with the same kinds of fault.
+        say: takes progress messages.
+        week: the ISO week that is simulated, such as 2026-W48.
+
+    Raises:
+        UsageError: `out` holds files that no demo wrote.
+    """
+    from goodput.report.write import write_report
+    from goodput.warehouse.build import build
+
+    window = Window.of_week(week)
+    _clear(out)
+    clock = monotonic()
+
+    def step(text: str) -> None:
+        say(f"[{monotonic() - clock:5.1f} s] {text}")
+
+    step(f"simulating {week} with seed {seed}")
+    fleet = simulate(int(window.start.timestamp()), seed)
+    truth = ledger(fleet)
+    write_artefacts(fleet, out / "artefacts")
+    step(f"wrote what the cluster left behind to {out / 'artefacts'}")
+    collected_at = window.end + timedelta(seconds=AFTERMATH)
+    lake = _collect(out, collected_at, step)
+    result = build(lake, window, collected_at)
+    failed = [check.name for check in result.checks if check.failed]
+    step(
+        f"built the ledger; {len(result.checks) - len(failed)} of {len(result.checks)} checks hold"
+    )
+    files = write_report(result.database, out / "report")
+    step("wrote the report")
+    return Demo(files.html, compare(truth, result.database), failed)
+
+
+def _collect(out: Path, collected_at: datetime, step: Callable[[str], None]) -> Lake:
+    """The artefacts, through the real collectors, into a new lake."""
+    from goodput.lake import Lake
+    from goodput.sources.dump import collect_dump
+    from goodput.sources.typed import import_files
+
+    lake = Lake.open(out / "lake", create=True)
+    collected = collect_dump([out / "artefacts" / name for name in RAW], now=collected_at)
+    step(f"read {len(collected.files)} files")
+    frames = {name: as_frame(name, rows) for name, rows in collected.tables.items() if rows}
+    lake.publish(frames, ingested_from=str(out / "artefacts"), ingested_at=collected_at)
+    import_files(lake, out / "artefacts" / "typed")
+    rows = sum(frame.height for frame in frames.values())
+    refused = len(collected.tables.get("quarantine", []))
+    step(f"filled the lake with {rows} rows, {refused} of them quarantined")
+    return lake
+
+
+def as_frame(table: str, rows: list[dict[str, Any]]) -> DataFrame:
+    """Rows of a raw table in the contract's types."""
+    from polars import DataFrame
+
+    from goodput.contract import polars_schema
+
+    names = {name for row in rows[:1000] for name in row}
+    schema = {name: kind for name, kind in polars_schema(table).items() if name in names}
+    return DataFrame(rows, schema=schema, orient="row")
+
+
+def _clear(out: Path) -> None:
+    """An empty folder to work in; only the demo's own files are ever removed."""
+    if out.exists() and any(out.iterdir()) and not (out / MARKER).exists():
+        raise UsageError(f"{out} is not empty and no demo wrote it; give another --out")
+    for name in ("artefacts", "lake", "report"):
+        shutil.rmtree(out / name, ignore_errors=True)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / MARKER).write_text("made by `goodput demo`\n")

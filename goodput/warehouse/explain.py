@@ -1,0 +1,232 @@
+"""From a number back to its reasons: the timeline of a job or node, the evidence for each loss."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+
+from goodput.errors import UsageError
+
+Row = dict[str, Any]
+
+_ATTEMPT = re.compile(r"(?P<job>.+)/(?P<attempt>\d+)")
+_GPU_HOURS = "sum(unit_ms) / (5040 * 3600000.0)"
+
+_JOBS = """
+    select distinct cluster, job as key from ledger.gpu_time where job = $name
+    union
+    select cluster, job from staged.jobs where job = $name or name = $name
+    or concat(namespace, '/', name) = $name
+    order by all
+"""
+
+_NODES = """
+    select distinct cluster, node_uid as key from ledger.gpu_time
+    where node_uid = $name or node_name = $name
+    order by all
+"""
+
+_NAMES = """
+    select distinct unnest([job, node_uid, node_name]) as name from ledger.gpu_time
+    union select name from staged.jobs
+"""
+
+# Devices of a gang are cut at the same instants, so equal intervals are one line with a count of
+# devices, and touching lines that say the same are one line.
+_TIMELINE = f"""
+    with cells as (
+        select
+            {{keys}}, state, cause, domain, confidence, started_at, ended_at,
+            sum(unit_ms) as unit_ms,
+            count(distinct (node_uid, gpu)) as gpus,
+            list(distinct node_name order by node_name) as nodes
+        from ledger.gpu_time
+        where {{filter}} and ($attempt::integer is null or attempt = $attempt)
+        group by all
+    ),
+
+    begun as (
+        select
+            *,
+            lag((ended_at, gpus, nodes)) over (
+                partition by {{keys}}, state, cause, confidence order by started_at
+            ) is distinct from (started_at, gpus, nodes) as begins
+        from cells
+    ),
+
+    numbered as (
+        select
+            *,
+            count(*) filter (where begins) over (
+                partition by {{keys}}, state, cause, confidence order by started_at
+            ) as island
+        from begun
+    )
+
+    select
+        {{keys}}, min(started_at) as started_at, max(ended_at) as ended_at, state, cause, domain,
+        confidence, gpus, nodes, {_GPU_HOURS} as gpu_hours
+    from numbered
+    group by {{keys}}, state, cause, domain, confidence, gpus, nodes, island
+    order by started_at, ended_at, {{keys}}, state, cause
+"""
+
+_TOTALS = f"""
+    select state, cause, {_GPU_HOURS} as gpu_hours
+    from ledger.gpu_time
+    where {{filter}} and ($attempt::integer is null or attempt = $attempt)
+    group by state, cause
+    order by gpu_hours desc, state, cause
+"""
+
+_INTERRUPTIONS = """
+    select
+        job, attempt, "at" as occurred_at, outcome, class, domain, confidence, competing, node_uid,
+        rule, lost_gpu_ms / 3600000.0 as lost_gpu_hours
+    from ledger.interruptions
+    where {filter} and ($attempt::integer is null or attempt = $attempt)
+    order by occurred_at, job, attempt
+"""
+
+_EVIDENCE = """
+    select
+        make_timestamptz(observed_ms * 1000) as observed_at, source, value, class, role, strength,
+        node_uid, pod_uid, rank, is_picked, origin, origin_line
+    from ledger.evidence
+    where cluster = $cluster and job = $job and attempt = $attempt
+    order by is_picked desc, observed_at, source, value
+"""
+
+_OUTAGES = """
+    select
+        gpu, make_timestamptz(started_ms * 1000) as started_at,
+        make_timestamptz(ended_ms * 1000) as ended_at, class, planned, action
+    from ledger.outages
+    where cluster = $cluster and node_uid = $key
+    order by started_ms, gpu nulls first
+"""
+
+_CONDITIONS = """
+    select type, status, reason, gpu, class, started_at, ended_at
+    from staged.node_conditions
+    where cluster = $cluster and node_uid = $key
+    and started_at < coalesce($ended_at, 'infinity'::timestamptz)
+    and coalesce(ended_at, 'infinity'::timestamptz) > $started_at
+    order by started_at, type
+"""
+
+_JOB_FACTS = """
+    select any_value(name) as name, any_value(namespace) as namespace, any_value(team) as team,
+        any_value(state) as state
+    from staged.jobs where cluster = $cluster and job = $key
+"""
+
+_NODE_FACTS = """
+    select any_value(name) as name, any_value(pool) as pool, any_value(gpus) as gpus
+    from staged.nodes where cluster = $cluster and node_uid = $key
+"""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a job or a node lost what it lost.
+
+    Attributes:
+        kind: "job" or "node".
+        key: the job's or the node's identity.
+        facts: what is known about it, such as its name.
+        totals: GPU-hours by state and cause.
+        timeline: what its GPUs did, in order; equal neighbours merged.
+        interruptions: attempts that ended badly, each with its `evidence`.
+        outages: for a node, when it was not available, each with its `conditions`.
+    """
+
+    kind: str
+    cluster: str
+    key: str
+    attempt: int | None
+    facts: Row
+    totals: list[Row]
+    timeline: list[Row]
+    interruptions: list[Row]
+    outages: list[Row] = field(default_factory=list)
+
+
+def explain(con: duckdb.DuckDBPyConnection, target: str) -> Explanation:
+    """Explains a job (by key, name or namespace/name), one attempt of it (JOB/3), or a node.
+
+    Raises:
+        UsageError: nothing in the build has that name, or several things have it.
+    """
+    matches: list[tuple[str, int | None, tuple[str, str]]]
+    matches = [("job", None, match) for match in _find(con, _JOBS, target)]
+    if not matches and (named := _ATTEMPT.fullmatch(target)):
+        number = int(named["attempt"])
+        matches = [("job", number, match) for match in _find(con, _JOBS, named["job"])]
+    matches = matches or [("node", None, match) for match in _find(con, _NODES, target)]
+    if not matches:
+        known = [name for (name,) in con.execute(_NAMES).fetchall() if name is not None]
+        close = difflib.get_close_matches(target, known, n=3)
+        hint = f"; did you mean {', '.join(close)}" if close else ""
+        raise UsageError(f"no job or node {target!r} in the window that was built last{hint}")
+    if len(matches) > 1:
+        listing = ", ".join(f"{key} in {cluster}" for _, _, (cluster, key) in matches)
+        raise UsageError(f"{target!r} names several: {listing}; give the key of one")
+    [(kind, attempt, (cluster, key))] = matches
+    return _explain(con, kind, cluster, key, attempt)
+
+
+def _explain(
+    con: duckdb.DuckDBPyConnection, kind: str, cluster: str, key: str, attempt: int | None
+) -> Explanation:
+    is_job = kind == "job"
+    column = "job" if is_job else "node_uid"
+    binding = {"cluster": cluster, "key": key, "attempt": attempt}
+    condition = f"cluster = $cluster and {column} = $key"
+    keys = "attempt" if is_job else "job, attempt"
+
+    def ask(query: str) -> list[Row]:
+        return _rows(con, query.format(filter=condition, keys=keys), binding)
+
+    return Explanation(
+        kind=kind,
+        cluster=cluster,
+        key=key,
+        attempt=attempt,
+        facts=_rows(con, _JOB_FACTS if is_job else _NODE_FACTS, binding)[0],
+        totals=ask(_TOTALS),
+        timeline=ask(_TIMELINE),
+        interruptions=[
+            {**row, "evidence": _evidence(con, cluster, row)} for row in ask(_INTERRUPTIONS)
+        ],
+        outages=[] if is_job else _outages(con, binding),
+    )
+
+
+def _evidence(con: duckdb.DuckDBPyConnection, cluster: str, interruption: Row) -> list[Row]:
+    binding = {name: interruption[name] for name in ("job", "attempt")}
+    return _rows(con, _EVIDENCE, {"cluster": cluster, **binding})
+
+
+def _outages(con: duckdb.DuckDBPyConnection, binding: Row) -> list[Row]:
+    outages = _rows(con, _OUTAGES, binding)
+    for outage in outages:
+        span = {name: outage[name] for name in ("started_at", "ended_at")}
+        outage["conditions"] = _rows(con, _CONDITIONS, {**binding, **span})
+    return outages
+
+
+def _find(con: duckdb.DuckDBPyConnection, query: str, name: str) -> list[tuple[str, str]]:
+    return con.execute(query, {"name": name}).fetchall()
+
+
+def _rows(con: duckdb.DuckDBPyConnection, query: str, binding: Row) -> list[Row]:
+    """The rows of a query; only the parameters that it names are bound."""
+    used = {name: value for name, value in binding.items() if re.search(rf"\${name}\b", query)}
+    result = con.execute(query, used)
+    names = [column[0] for column in result.description or []]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]

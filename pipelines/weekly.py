@@ -1,0 +1,41 @@
+"""Accounts for the last closed ISO week and writes its report to <reports>/<week>/.
+
+Running it again writes the same week again, with what has become known since.
+Exit codes: 0 written, 3 written but a check failed (the report says which).
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime, timedelta
+from typing import Any
+
+from goodput.lake import Lake
+from goodput.report import write_report
+from goodput.warehouse.build import build
+from goodput.window import Window
+from pipelines.job import Site, refuse_failed_checks, run
+
+
+def last_week(now: datetime) -> Window:
+    """The ISO week before the one that `now` lies in."""
+    year, week, _ = (now - timedelta(days=7)).isocalendar()
+    return Window.of_week(f"{year}-W{week:02d}")
+
+
+def weekly(site: Site, now: datetime) -> dict[str, Any]:
+    """Builds the week and writes its report."""
+    window = last_week(now)
+    result = build(Lake.open(site.settings.lake), window, as_of=now, params=site.settings.params)
+    files = write_report(result.database, site.policy.reports / str(window.iso_week))
+    refuse_failed_checks(result)
+    return {"week": window.iso_week, "report": str(files.html), "checks": len(result.checks)}
+
+
+def main() -> int:
+    """Runs the job; nightly and weekly share a lock, since both build the same tables."""
+    return run("weekly", "warehouse", weekly)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

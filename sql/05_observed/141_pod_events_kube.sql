@@ -1,0 +1,34 @@
+-- Binds and deletions of GPU pods as events and watches told them.
+--
+-- grain: row
+
+select
+    event.cluster,
+    event.pod_uid,
+    'bound' as kind,
+    event.first_at as t,
+    cast(null as integer) as exit_code,
+    cast(null as varchar) as reason,
+    event.ingested_at,
+    event.ingested_from,
+    cast(null as varchar) as run_id,
+    cast(null as varchar) as row_id
+from observed.event_objects as event
+semi join observed.gpu_pods as pod on event.cluster = pod.cluster and event.pod_uid = pod.pod_uid
+where event.reason = 'Scheduled'
+
+union all
+
+select
+    cluster,
+    pod_uid,
+    'deleted',
+    deleted_at,
+    null,
+    null,
+    ingested_at,
+    ingested_from,
+    null,
+    null
+from observed.gpu_pods
+where deleted_at is not null

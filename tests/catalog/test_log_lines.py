@@ -1,0 +1,109 @@
+"""The examples in the other catalogue files that logs are read with."""
+
+import csv
+import tomllib
+from datetime import UTC, datetime
+
+import pytest
+
+from goodput._resources import catalog_dir
+from goodput.logs.clock import LogClock, timestamp_patterns
+from goodput.logs.lines import read_line
+from goodput.logs.paths import facts_of_path, stem_of_path, stream_of_path
+from goodput.logs.redact import redact, redactions
+from goodput.logs.signatures import load_signatures, match
+
+
+def _toml(name):
+    return tomllib.loads((catalog_dir() / name).read_text(encoding="utf-8"))
+
+
+SHAPES = _toml("log_lines.toml")["timestamp"]
+TIMES = [pytest.param(e, id=f"{t['name']}-{i}") for t in SHAPES for i, e in enumerate(t["example"])]
+
+
+@pytest.mark.parametrize("example", TIMES)
+def test_times_are_read_as_their_examples_say(example):
+    clock = LogClock(year=example.get("year"))
+    stamp = clock.read(example["line"].encode())
+    if "gives" not in example:
+        assert stamp is None
+        return
+    expected = datetime.fromisoformat(example["gives"])
+    assert clock.assumed_utc == (expected.tzinfo is None)
+    assert stamp.ms == round(expected.replace(tzinfo=UTC).timestamp() * 1000)
+
+
+def test_every_time_shape_has_an_example():
+    assert len(timestamp_patterns()) == len([t for t in SHAPES if t["example"]])
+
+
+@pytest.mark.parametrize("redaction", redactions(), ids=lambda r: r.label)
+def test_secrets_are_taken_out(redaction):
+    assert redaction.examples
+    for example in redaction.examples:
+        assert redact(example["line"]) == example["gives"]
+
+
+PATHS = [e for p in _toml("log_paths.toml")["path"] for e in p["example"]]
+
+
+@pytest.mark.parametrize("example", PATHS, ids=lambda e: e["path"])
+def test_paths_say_who_wrote_the_log(example):
+    assert facts_of_path(example["path"]) == example["gives"]
+
+
+@pytest.mark.parametrize(
+    ("path", "stream", "stem"),
+    [
+        ("a/train.log", "a/train.log", "train"),
+        ("a/train.log.2.gz", "a/train.log", "train"),
+        ("/var/log/pods/n_p_u/c/1.log.20260105-101112.gz", "/var/log/pods/n_p_u/c", "c"),
+        ("slurm-77.out", "slurm-77.out", "slurm-77"),
+    ],
+)
+def test_parts_of_one_stream_share_a_name(path, stream, stem):
+    assert (stream_of_path(path), stem_of_path(path)) == (stream, stem)
+
+
+with (catalog_dir() / "log_signatures.csv").open(encoding="utf-8", newline="") as file:
+    SIGNATURES = list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("row", SIGNATURES, ids=lambda r: r["id"])
+def test_each_signature_is_the_first_to_match_its_example(row):
+    assert match(row["example"].encode()).id == row["id"]
+
+
+def test_a_signature_that_looks_up_a_code_gives_the_code():
+    line = b"NVRM: Xid (PCI:0000:4e:00): 79, pid=21044, GPU has fallen off the bus."
+    signature = match(line)
+    assert (signature.evidence_source, signature.code(signature.regex.search(line))) == (
+        "xid",
+        "79",
+    )
+
+
+def test_a_harmless_line_matches_no_signature():
+    assert match(b"iteration 10/ 100 | lm loss: 1.0E+00 | number of nan iterations: 0 |") is None
+    assert len(load_signatures().signatures) == len(SIGNATURES)
+
+
+@pytest.mark.parametrize(
+    ("raw", "body", "rank"),
+    [
+        ("plain", "plain", None),
+        ("[rank3]: text", "text", 3),
+        ("[default7]:text", "text", 7),
+        ("  2: [default0]:text", "text", 0),
+        ("2026-01-02T03:04:05.000000006Z stdout F [rank1]: text", "text", 1),
+        ("[pod/train-0-abc/main] text", "text", None),
+        ("(pretraining, pid=4112) text", "text", None),
+        ("\x1b[36mstep: 1\x1b[39m", "step: 1", None),
+        ("\x1b]8;id=1;file:///a\x1b\\link\x1b]8;;\x1b\\", "link", None),
+        ("3/10 [00:01<00:02]", "3/10 [00:01<00:02]", None),
+    ],
+)
+def test_what_wraps_a_line_is_taken_off(raw, body, rank):
+    line = read_line(raw.encode())
+    assert (line.body, line.rank) == (body.encode(), rank)

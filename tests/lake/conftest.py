@@ -1,0 +1,45 @@
+from datetime import UTC, datetime
+
+import duckdb
+import polars as pl
+import pytest
+
+from goodput.lake import Lake
+
+START = datetime(2026, 3, 2, tzinfo=UTC)
+
+
+@pytest.fixture
+def lake(tmp_path):
+    return Lake.open(tmp_path / "lake", create=True)
+
+
+@pytest.fixture(scope="session")
+def step_rows():
+    """Makes step records of a job; the n-th ends n hours after the start of 2026-03-02."""
+
+    def make(numbers, job="A"):
+        return pl.DataFrame(
+            {
+                "job": [job for _ in numbers],
+                "attempt": [1 for _ in numbers],
+                "step": list(numbers),
+                "end": [datetime.fromtimestamp(START.timestamp() + n * 3600, UTC) for n in numbers],
+            }
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def steps_in():
+    """The steps that a reader of the lake sees, as often as it sees them."""
+
+    def read(lake):
+        files = lake.files("steps")
+        if not files:
+            return []
+        rows = duckdb.sql("select step from read_parquet($1) order by all", params=[files])
+        return [step for (step,) in rows.fetchall()]
+
+    return read

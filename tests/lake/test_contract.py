@@ -1,0 +1,104 @@
+import tomllib
+
+import polars as pl
+import pytest
+
+from goodput import contract
+from goodput._resources import resource_dir
+from goodput.dictionary import describe
+from goodput.errors import GoodputError
+
+COVERED = (*contract.TYPED_TABLES, "quarantine")
+
+
+def test_every_typed_table_is_declared():
+    assert set(contract.TYPED_TABLES) <= set(contract.raw_tables())
+
+
+def test_columns_are_read_back_from_the_ddl():
+    assert contract.columns("health_checks") == {
+        "cluster": "VARCHAR",
+        "node_uid": "VARCHAR",
+        "check": "VARCHAR",
+        "required": "BOOLEAN",
+        "stale_after_s": "DOUBLE",
+        "beats": (
+            'STRUCT("from" TIMESTAMP WITH TIME ZONE, "to" TIMESTAMP WITH TIME ZONE, '
+            "every_s DOUBLE)[]"
+        ),
+        "ingested_at": "TIMESTAMP WITH TIME ZONE",
+        "ingested_from": "VARCHAR",
+        "run_id": "VARCHAR",
+        "row_id": "VARCHAR",
+    }
+
+
+def test_rules_are_read_back_from_the_ddl():
+    commitments = contract.raw_table("commitments")
+
+    assert commitments.required == ("cluster", "pool", "gpus", "from")
+    assert commitments.day == "from"
+    assert commitments.checks == (
+        contract.Check("(gpus >= 0)", ("gpus",)),
+        contract.Check('(("to" IS NULL) OR ("to" >= "from"))', ("to", "from")),
+    )
+
+
+def test_polars_types_follow_the_ddl():
+    schema = contract.polars_schema("pods")
+
+    assert schema["devices"] == pl.List(pl.Int32)
+    assert schema["bound_at"] == pl.Datetime("ms", "UTC")
+    assert schema["gpus"] == pl.Int32
+
+
+@pytest.mark.parametrize("table", contract.raw_tables())
+def test_every_raw_table_has_the_same_provenance(table):
+    columns = contract.columns(table)
+
+    assert list(columns)[0] == "cluster"
+    assert {name: columns[name] for name in contract.PROVENANCE} == {
+        "ingested_at": "TIMESTAMP WITH TIME ZONE",
+        "ingested_from": "VARCHAR",
+        "run_id": "VARCHAR",
+        "row_id": "VARCHAR",
+    }
+    assert "cluster" in contract.raw_table(table).required
+
+
+@pytest.mark.parametrize("table", contract.raw_tables())
+def test_every_raw_table_is_partitioned_by_an_instant_or_not_at_all(table):
+    spec = contract.raw_table(table)
+    kind = spec.day and str(spec.columns[spec.day])
+
+    assert kind in (None, "TIMESTAMP WITH TIME ZONE")
+
+
+def test_an_unknown_table_is_named():
+    with pytest.raises(GoodputError, match="there is no raw table 'stages'"):
+        contract.raw_table("stages")
+
+
+@pytest.mark.parametrize("table", COVERED)
+def test_every_column_has_a_meaning(table):
+    silent = [
+        name for name in contract.columns(table) if not describe(f"raw.{table}", name, "").meaning
+    ]
+    assert silent == []
+
+
+def test_every_meaning_of_a_table_has_its_column():
+    document = tomllib.loads((resource_dir("sql") / "columns.toml").read_text())
+    dead = [
+        f"{table}.{name}"
+        for table in COVERED
+        for name in document["tables"].get(table, {})
+        if name not in contract.columns(table)
+    ]
+    assert dead == []
+
+
+def test_a_table_may_give_a_general_name_its_own_meaning():
+    assert describe("raw.nodes", "gpus", "INTEGER").meaning == "Devices expected on the node"
+    assert describe("staged.nodes", "gpus", "INTEGER").unit == "GPUs"
+    assert describe("report.jobs", "gpus", "INTEGER").meaning == "Number of GPUs"

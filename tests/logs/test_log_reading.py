@@ -1,0 +1,136 @@
+"""Blocks, literals and the search for lines: any bytes, any size."""
+
+import gzip
+import io
+import re
+import time
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goodput.errors import GoodputError, SourceUnreachable
+from goodput.logs import LogHints, read_log
+from goodput.logs.gate import Gate
+from goodput.logs.literals import required_literals
+from goodput.logs.reading import MAX_LINE_BYTES, BlockReader, open_log
+
+STEP = b"2026-01-05T00:00:10Z completed step: 3, seconds: 1.0, loss: 2\n"
+
+
+def _read(data, **hints):
+    return read_log(io.BytesIO(data), LogHints(path="x.log", **hints))
+
+
+def _reasons(result):
+    return [row["reason"].split(";")[0] for row in result.quarantine]
+
+
+@given(st.lists(st.binary(max_size=40), max_size=20))
+def test_blocks_give_back_every_byte(parts):
+    data = b"\n".join(parts)
+    with open_log(io.BytesIO(b"#" + data)) as stream:
+        reader = BlockReader(stream)
+        blocks = list(reader)
+    assert b"".join(block.data for block in blocks) == b"#" + data
+    assert reader.size == len(data) + 1
+    assert reader.lines == len((b"#" + data).splitlines()) or b"\r" in data or _odd_ends(data)
+
+
+def _odd_ends(data):
+    """Whether the text holds ends that only splitlines knows."""
+    return any(end in data for end in (b"\v", b"\f", b"\x1c", b"\x1d", b"\x1e", b"\x85"))
+
+
+@given(st.lists(st.sampled_from(["ab", "Error: x", "a\rb", "loss=1", "", "é error:"]), max_size=30))
+def test_the_gate_finds_the_lines_that_hold_a_literal(lines):
+    block = "\n".join(lines).encode()
+    found = [
+        (block[c.start : c.end], c.literals) for c in Gate(["error:", "loss"]).candidates(block)
+    ]
+    expected = []
+    for line in re.split(rb"[\r\n]", block):
+        literals = {text for text in ("error:", "loss") if text.encode() in line.lower()}
+        if literals:
+            expected.append((line, literals))
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "literals"),
+    [
+        ("global step: (\\d+) loss", {"global step: "}),
+        ("(?i)(Foo|barbaz) \\d+ quux", {" quux"}),
+        ("(Error|Exception): ", {"error: ", "exception: "}),
+        ("x{1}abc?", {"xab"}),
+        ("(one|two)+ \\d", {"one", "two"}),
+        ("[ab]c\\d{3}", {"ac", "bc"}),
+    ],
+)
+def test_literals_that_every_match_holds(pattern, literals):
+    assert required_literals(pattern) == literals
+
+
+@pytest.mark.parametrize("pattern", ["\\d+", "a?b?", "(abc)?", "x|yyy"])
+def test_a_pattern_without_fixed_text_is_refused(pattern):
+    with pytest.raises(GoodputError, match="has no fixed text"):
+        required_literals(pattern)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_packed_logs_are_read(pack):
+    assert len(_read(pack(STEP)).steps) == 1
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_of_a_packed_log_that_is_cut_off_the_beginning_is_read(pack):
+    lines = b"".join(
+        b"2026-01-05T00:00:10Z completed step: %d, seconds: 1.0, loss: %d\n" % (i, i * 7919 % 1009)
+        for i in range(50_000)
+    )
+    packed = pack(lines)
+    result = _read(packed[: len(packed) // 2])
+    assert 10_000 < len(result.steps) < 50_000
+    assert _reasons(result) == ["the compressed data are cut off or damaged"]
+
+
+def test_an_empty_log_is_quarantined():
+    result = _read(b"")
+    assert _reasons(result) == ["the log is empty"]
+    assert result.tables["log_files"][0]["lines"] == 0
+
+
+def test_one_line_of_100_megabytes_costs_little_and_the_rest_is_read():
+    data = b"loss step=1 error " * 5_600_000 + b"\n" + STEP
+    began = time.process_time()
+    result = _read(data)
+    assert time.process_time() - began < 5
+    assert [step.last for step in result.steps] == [3]
+    assert _reasons(result) == [f"the line is longer than {MAX_LINE_BYTES} bytes"]
+    assert result.tables["log_files"][0]["bytes"] == len(data)
+    assert result.tables["log_files"][0]["lines"] == 2
+
+
+def test_binary_bytes_are_reported_and_the_rest_is_read():
+    result = _read(b"begin\n" + bytes(range(256)) * 4000 + b"\n" + STEP)
+    assert [step.last for step in result.steps] == [3]
+    assert _reasons(result)[0] == "binary bytes (NUL) in the log"
+    assert result.quarantine[0]["row_number"] == 2
+
+
+def test_a_line_of_carriage_returns_is_read_in_linear_time():
+    line = "\r".join(
+        f" 45%|##  | {i}/90000 [{i // 3600}:{i // 60 % 60:02d}:{i % 60:02d}<00:00, 1.0s/it]"
+        for i in range(1, 40_001)
+    )
+    began = time.process_time()
+    result = _read(b"2026-01-05 00:00:00 start\n" + line.encode())
+    assert time.process_time() - began < 10
+    assert result.steps[-1].last == 40_000
+    assert result.tables["log_files"][0]["last_at"].isoformat() == "2026-01-05T00:00:00+00:00"
+
+
+def test_a_file_that_cannot_be_opened_is_named(tmp_path):
+    with pytest.raises(SourceUnreachable, match=r"none\.log: No such file"):
+        read_log(tmp_path / "none.log")

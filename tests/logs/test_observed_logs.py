@@ -1,0 +1,216 @@
+"""Whose log it is, which log supplies the steps, and what is united: sql/05_observed/2xx."""
+
+from datetime import UTC, datetime, timedelta
+
+DAY_TEXT = "2026-01-05T00:"
+
+
+def _line(seconds, text):
+    return f"{DAY_TEXT}{seconds // 60:02d}:{seconds % 60:02d}Z {text}\n"
+
+
+def _steps(*pairs):
+    return "".join(_line(at, f"completed step: {n}, seconds: 10.0") for n, at in pairs)
+
+
+STEPS = 'select job, attempt, first, last, start, "end" from observed.steps_log order by all'
+
+
+def test_a_log_belongs_to_the_pod_of_its_uid(observed):
+    uid = "6f1c2d3e-0000-4000-8000-000000000001"
+    observed.pod(uid, start=0, end=100, name="train-0", namespace="ml", job="J", attempt=3, rank=2)
+    observed.log(f"/var/log/pods/ml_train-0_{uid}/main/0.log", _steps((1, 20), (2, 30)))
+    observed.build()
+    assert observed.rows(STEPS) == [("J", 3, 1, 1, 10, 20), ("J", 3, 2, 2, 20, 30)]
+    assert observed.rows("select job from observed.jobs_log") == []
+    assert observed.rows("select job from observed.attempts_log") == []
+
+
+def test_pods_that_took_turns_under_one_name_are_told_apart_by_time(observed):
+    observed.pod("a", start=0, end=100, name="train-0", namespace="ml", job="J", attempt=1)
+    observed.pod("b", start=100, end=None, name="train-0", namespace="ml", job="J", attempt=2)
+    observed.log("dump/train-0.log", _steps((5, 150)))
+    observed.log("old/train-0.log", _steps((4, 50)))
+    observed.build()
+    assert observed.rows(STEPS) == [("J", 1, 4, 4, 40, 50), ("J", 2, 5, 5, 140, 150)]
+
+
+def test_a_log_over_restarts_of_a_container_is_cut_by_the_pods_attempts(observed):
+    name = {"name": "train-0", "namespace": "ml", "job": "J"}
+    observed.pod("u", start=0, end=100, attempt=1, **name)
+    observed.pod("u#1", start=100, end=200, attempt=2, **name)
+    text = _steps((1, 50)) + _line(90, "ValueError: x") + "using world size: 8\n" + _steps((1, 150))
+    observed.log("logs/ml_train-0_main.log", text)
+    observed.build()
+    assert observed.rows(STEPS) == [("J", 1, 1, 1, 40, 50), ("J", 2, 1, 1, 140, 150)]
+
+
+def test_a_pod_of_another_namespace_is_not_taken(observed):
+    observed.pod("a", start=0, end=100, name="train-0", namespace="other", job="J", attempt=1)
+    observed.log("logs/ml_train-0_main.log", _steps((1, 50)))
+    observed.build()
+    assert observed.rows("select job, state from observed.jobs_log") == [
+        ("logs/ml_train-0_main.log", "running")
+    ]
+
+
+def test_what_the_user_says_beats_the_pods(observed):
+    observed.pod("a", start=0, end=100, name="train-0", namespace="ml", job="J", attempt=1)
+    observed.log("dump/train-0.log", _steps((1, 50)), job="K", attempt=7)
+    observed.build()
+    assert observed.rows(STEPS) == [("K", 7, 1, 1, 40, 50)]
+
+
+def test_of_many_ranks_one_supplies_the_steps(observed):
+    for rank, steps in ((0, 2), (1, 3), (2, 3)):
+        pairs = [(n, n * 10) for n in range(1, steps + 1)]
+        observed.log(f"run7/attempt_1/rank-{rank}.log", _steps(*pairs) + _line(40, "KeyError: 'x'"))
+    observed.build()
+    assert observed.rows("select job, attempt, stream from observed.step_streams") == [
+        ("run7", 1, "run7/attempt_1/rank-1.log")
+    ]
+    assert observed.rows("select first from observed.steps_log order by first") == [
+        (1,),
+        (2,),
+        (3,),
+    ]
+    assert observed.rows("select rank, t from observed.evidence_log order by rank") == [
+        (0, 40),
+        (1, 40),
+        (2, 40),
+    ]
+
+
+def test_parts_of_a_rotated_log_count_together_and_only_once(observed):
+    old, new = _steps((1, 10), (2, 20)), _steps((3, 30))
+    observed.log("run/rank-0.log.1", old)
+    observed.log("run/rank-0.log.2", old)
+    observed.log("run/rank-0.log", new)
+    observed.log("run/rank-1.log", _steps((1, 10), (2, 20)))
+    observed.build()
+    assert observed.rows("select first from observed.steps_log order by first") == [
+        (1,),
+        (2,),
+        (3,),
+    ]
+
+
+def test_a_log_that_grew_is_read_as_it_is_now(observed):
+    first = _steps((1, 10), (2, 20))
+    observed.log("x.log", first)
+    observed.log("x.log", first + _steps((3, 30)))
+    observed.build()
+    assert observed.rows('select last, "end" from observed.steps_log order by 1') == [
+        (1, 10),
+        (2, 20),
+        (3, 30),
+    ]
+    assert observed.rows("select count(*) from observed.log_files_latest") == [(1,)]
+
+
+def test_attempts_in_a_file_of_its_own_are_its_segments(observed):
+    observed.log(
+        "slurm-9.out",
+        "using world size: 8\n"
+        + _steps((1, 20), (2, 30))
+        + _line(
+            40,
+            "error: *** JOB 9 ON n CANCELLED AT 2026-01-05T00:00:40 DUE TO PREEMPTION ***",
+        )
+        + _line(90, "using world size: 8")
+        + "successfully loaded checkpoint from /c at iteration 1\n"
+        + _steps((2, 110))
+        + _line(120, "[after training is done] datetime: 2026-01-05 00:02:00"),
+    )
+    observed.build()
+    assert observed.rows(
+        'select job, attempt, start, "end", outcome, resume_step from observed.attempts_log'
+    ) == [
+        ("slurm-9.out", 1, 10, 40, "preempted", None),
+        ("slurm-9.out", 2, 90, 120, "succeeded", 1),
+    ]
+    assert observed.rows("select job, state, lineage, name from observed.jobs_log") == [
+        ("slurm-9.out", "succeeded", "slurm-9", "slurm-9")
+    ]
+    assert observed.rows("select attempt, resume_step from observed.attempt_facts_log") == [(2, 1)]
+
+
+def test_ranks_of_one_job_restart_together(observed):
+    for rank in (0, 1):
+        text = _line(0, "using world size: 2") + _steps((1, 20)) + _line(21, "ValueError: x")
+        text += _line(60 + rank, "using world size: 2") + _steps((1, 80 + rank))
+        observed.log(f"run/rank-{rank}.log", text)
+    observed.build()
+    assert observed.rows("select attempt, start from observed.attempts_log order by 1") == [
+        (1, 0),
+        (2, 60),
+    ]
+
+
+def test_checkpoints_of_all_ranks_are_united(observed):
+    for rank, begin, end in ((0, 10, 31), (1, 11, 30)):
+        observed.log(
+            f"run/rank-{rank}.log",
+            _line(begin, "saving checkpoint at iteration 5 to /c")
+            + _line(end, "successfully saved checkpoint from iteration 5 to /c")
+            + _line(end + 5, "saving checkpoint at iteration 6 to /c"),
+        )
+    observed.build()
+    assert observed.rows(
+        "select step, write_start, committed_at from observed.checkpoints_log order by 1"
+    ) == [(5, 10, 30), (6, 35, None)]
+
+
+def test_a_restart_in_place_leaves_a_marker_with_its_cause(observed):
+    observed.pod("a", start=0, end=300, name="train-0", namespace="ml", job="J", attempt=1)
+    observed.log(
+        "train-0.log",
+        _line(0, "using world size: 2")
+        + _steps((1, 20), (2, 30))
+        + _line(40, "RuntimeError: CUDA error: uncorrectable ECC error encountered")
+        + _line(60, "using world size: 2")
+        + _steps((2, 80)),
+    )
+    observed.build()
+    assert observed.rows("select job, attempt, t, kind, cause from observed.markers_log") == [
+        ("J", 1, 60, "restart", "gpu.mem")
+    ]
+    assert observed.rows("select attempt, last from observed.steps_log order by all") == [
+        (1, 1),
+        (1, 2),
+        (1, 2),
+    ]
+
+
+def test_a_text_without_steps_or_end_is_no_job(observed):
+    observed.log("notes.log", _line(5, "hello"))
+    observed.build()
+    assert observed.rows("select * from observed.attempts_log") == []
+    assert observed.rows("select * from observed.jobs_log") == []
+
+
+def test_evidence_without_a_time_is_placed_at_the_end_of_its_pod(observed):
+    observed.pod("a", start=0, end=300, name="train-0", namespace="ml", job="J", attempt=1)
+    observed.log("train-0.log", "KeyError: 'x'\n")
+    observed.build()
+    assert observed.rows("select t, pod_uid, value from observed.evidence_log") == [
+        (300, "a", "KeyError: 'x'")
+    ]
+
+
+def test_the_observed_tables_have_the_columns_of_the_contract(observed):
+    observed.build()
+    for name in ("steps", "phases", "checkpoints", "evidence", "attempts", "jobs", "markers"):
+        ours = {
+            row[0]: row[1] for row in observed.con.sql(f"describe observed.{name}_log").fetchall()
+        }
+        typed = {row[0]: row[1] for row in observed.con.sql(f"describe raw.{name}").fetchall()}
+        assert ours == typed, name
+
+
+def test_what_was_learned_later_is_the_newest_version(observed):
+    day = datetime(2026, 1, 5, tzinfo=UTC)
+    observed.log("x.log", _steps((1, 10)), known_at=day)
+    observed.log("x.log", _steps((1, 10)), tz="UTC", job="K", known_at=day + timedelta(hours=1))
+    observed.build()
+    assert observed.rows("select job from observed.steps_log") == [("K",)]

@@ -1,0 +1,23 @@
+"""The bench for the tests of metrics and views."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tables import bench, make_empty_warehouse, open_warehouse
+
+
+@pytest.fixture(scope="session")
+def warehouse(tmp_path_factory):
+    con = open_warehouse(make_empty_warehouse(tmp_path_factory.mktemp("empty")))
+    yield con
+    con.close()
+
+
+@pytest.fixture
+def model(warehouse):
+    with bench(warehouse, rebuilds=("views", "rollups")) as tables:
+        yield tables

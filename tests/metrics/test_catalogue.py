@@ -1,0 +1,115 @@
+"""Intervals reach the tables, and every metric has its presentation."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from goodput._resources import catalog_dir
+from goodput.warehouse.estimates import fill_intervals, interval_kinds
+from goodput.warehouse.models import find_models
+
+CATALOGUE = tomllib.loads((catalog_dir() / "metrics.toml").read_text(encoding="utf-8"))
+METRIC_MODELS = [model for model in find_models() if model.schema == "metrics"]
+SHAPE = [
+    ("metric", "VARCHAR"),
+    ("scope", "VARCHAR"),
+    ("scope_value", "VARCHAR"),
+    ("value", "DOUBLE"),
+    ("low", "DOUBLE"),
+    ("high", "DOUBLE"),
+    ("numerator", "DOUBLE"),
+    ("denominator", "DOUBLE"),
+    ("event_count", "BIGINT"),
+    ("unit", "VARCHAR"),
+    ("window_start", "TIMESTAMP WITH TIME ZONE"),
+    ("window_end", "TIMESTAMP WITH TIME ZONE"),
+    ("cluster", "VARCHAR"),
+]
+
+
+@pytest.mark.parametrize("metric_model", METRIC_MODELS, ids=lambda m: m.name)
+def test_every_metric_table_has_the_same_shape(warehouse, metric_model):
+    columns = warehouse.sql(f"describe {metric_model.table}").fetchall()
+
+    assert [(name, dtype) for name, dtype, *_ in columns] == SHAPE
+    assert metric_model.grain == ["cluster", "metric", "scope", "scope_value"]
+
+
+def test_every_metric_is_presented_and_everything_presented_is_a_metric():
+    text = "\n".join(model.sql for model in METRIC_MODELS)
+    named = set(re.findall(r"'([a-z0-9_]+)' as metric", text))
+    # Metrics named in a list of values, the first of each row.
+    named |= set(re.findall(r"^\s+\('([a-z0-9_]+)'", text, re.MULTILINE))
+
+    assert named == set(CATALOGUE)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_presentation_is_complete(name):
+    entry = CATALOGUE[name]
+
+    assert {"label", "unit", "direction", "format", "caveat"} <= set(entry)
+    assert entry["direction"] in ("up", "down", "none")
+    assert re.fullmatch(r"percent \d|number \d|count", entry["format"])
+    assert (entry["unit"] == "ratio") == entry["format"].startswith("percent")
+    assert entry["caveat"].endswith(".")
+
+
+def test_objectives_are_set_for_metrics_that_exist():
+    rows = Path(catalog_dir() / "objectives.csv").read_text(encoding="utf-8").splitlines()[1:]
+
+    assert {row.split(",")[0] for row in rows} <= set(CATALOGUE)
+
+
+def test_intervals_are_filled_from_the_counts(model):
+    model.con.execute(
+        """
+        insert into metrics.success (metric, scope, numerator, denominator, cluster)
+        values
+            ('job_success', 'fleet', 98, 100, 'c'),
+            ('job_success', 'team', 0, 0, 'c'),
+            ('job_success_gpu_hours', 'fleet', 98, 100, 'c')
+        """
+    )
+    model.con.execute(
+        """
+        insert into metrics.time_between_failures
+            (metric, scope, numerator, denominator, cluster)
+        values
+            ('mtbf_hours', 'fleet', 1000, 3, 'c'),
+            ('mtbf_hours', 'pool', 168, 0, 'c'),
+            ('mtbf_hours', 'fleet', 0, 0, 'd'),
+            ('failures_per_1000_node_days', 'fleet', 3, 1000, 'c'),
+            ('failures_per_1000_node_days', 'pool', 0, 168, 'c')
+        """
+    )
+
+    fill_intervals(model.con)
+
+    # The standard's 5.1 and 5.3, to the digits that it prints.
+    rows = model.con.sql(
+        """
+        select metric, scope, cluster, round(low, 4), round(high, 4)
+        from (select * from metrics.success union all select * from metrics.time_between_failures)
+        order by all
+        """
+    ).fetchall()
+    expected = [
+        ("failures_per_1000_node_days", "fleet", "c", 0.0006, 0.0088),
+        ("failures_per_1000_node_days", "pool", "c", 0.0, 0.0178),
+        ("job_success", "fleet", "c", 0.9296, 0.9976),
+        ("job_success", "team", "c", None, None),
+        ("job_success_gpu_hours", "fleet", "c", None, None),
+        ("mtbf_hours", "fleet", "c", 114.0606, 1616.3651),
+        ("mtbf_hours", "fleet", "d", None, None),
+        ("mtbf_hours", "pool", "c", 56.0798, None),
+    ]
+    assert rows == expected
+
+
+def test_every_kind_of_interval_is_in_use():
+    kinds = {"successes", "events-per-exposure", "exposure-per-event"}
+
+    assert set(interval_kinds().values()) == kinds

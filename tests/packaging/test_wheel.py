@@ -1,0 +1,109 @@
+"""The wheel holds what git holds, no more and no less, and finds its SQL when installed."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# Where a folder of the checkout lies in the wheel.
+SHIPPED = {
+    "goodput/": "goodput/",
+    "sql/": "goodput/_shipped/sql/",
+    "dashboards/": "goodput/_shipped/dashboards/",
+}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Built by the backend itself: no isolated environment, so no network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    [path] = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """The wheel unpacked, as an installer would, in front of the checkout on the import path."""
+    site = tmp_path_factory.mktemp("site")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    return site
+
+
+def run_installed(site, *words):
+    """Runs Python on the unpacked wheel from a folder where the checkout is not to be found."""
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=site,
+        env={**os.environ, "PYTHONPATH": str(site)},
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+
+
+def files_of_the_checkout():
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *SHIPPED],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    return [name for name in listed.split("\0") if name and (ROOT / name).exists()]
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a git checkout")
+def test_the_wheel_holds_exactly_what_git_knows(wheel):
+    expected = set()
+    for name in files_of_the_checkout():
+        [(top, place)] = [(t, p) for t, p in SHIPPED.items() if name.startswith(t)]
+        expected.add(place + name.removeprefix(top))
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert held == expected
+
+
+def test_the_distribution_is_not_called_goodput(wheel):
+    assert wheel.name.startswith("goodput_ledger-")
+
+
+def test_an_installed_wheel_finds_its_own_sql_and_dashboards(installed):
+    printed = run_installed(
+        installed,
+        "-c",
+        "from goodput._resources import resource_dir\n"
+        "for kind in ('sql', 'dashboards'):\n"
+        "    print(resource_dir(kind))",
+    )
+    assert printed.splitlines() == [
+        str(installed / "goodput" / "_shipped" / "sql"),
+        str(installed / "goodput" / "_shipped" / "dashboards"),
+    ]
+
+
+def test_an_installed_wheel_has_the_same_models_as_the_checkout(installed):
+    program = (
+        "from goodput.warehouse.models import find_models\n"
+        "for model in find_models():\n"
+        "    print(model.table)"
+    )
+    in_checkout = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+    assert run_installed(installed, "-c", program) == in_checkout
+
+
+def test_the_command_of_an_installed_wheel_answers(installed):
+    printed = run_installed(installed, "-c", "import goodput.cli; goodput.cli.main(['--version'])")
+    assert "0.1.0" in printed

@@ -1,0 +1,474 @@
+import gzip
+import io
+import json
+from datetime import UTC, datetime, timedelta
+
+import duckdb
+import polars as pl
+import pytest
+
+from goodput import contract
+from goodput.errors import NoData
+from goodput.lake import Lake
+from goodput.sources.rowfiles import MAX_LINE_BYTES
+from goodput.sources.typed import import_files
+
+STEP = {"job": "A", "attempt": 1, "step": 1, "end": "2026-03-02T01:00:00Z"}
+
+
+@pytest.fixture
+def take(tmp_path):
+    """Imports files given as name to content; gives the result and a way to ask the lake."""
+    lake = Lake.open(tmp_path / "lake", create=True)
+    folder = tmp_path / "tables"
+    folder.mkdir()
+
+    def run(files, cluster="default"):
+        for name, content in files.items():
+            data = content if isinstance(content, bytes) else content.encode()
+            (folder / name).write_bytes(data)
+        result = import_files(lake, folder, cluster=cluster)
+
+        def rows(table, columns):
+            files = lake.files(table)
+            if not files:
+                return []
+            with duckdb.connect() as con:
+                con.execute("set TimeZone = 'UTC'")
+                return con.execute(
+                    f"select {columns} from read_parquet($1) order by all", [files]
+                ).fetchall()
+
+        return result, rows
+
+    return run
+
+
+def ndjson(*rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def csv(*lines):
+    return "\n".join(lines) + "\n"
+
+
+def parquet(**columns):
+    buffer = io.BytesIO()
+    pl.DataFrame(columns).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+QUARANTINE = "file, row_number, table_name, column_name, value, reason"
+
+
+def refused(rows):
+    return rows("quarantine", QUARANTINE)
+
+
+# ------------------------------------------------------------------ good input
+
+INSTANT = datetime(2026, 3, 2, 1, 0, 0, 123000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-03-02T01:00:00.123Z",
+        "2026-03-02T01:00:00.123999999Z",
+        "2026-03-02t01:00:00.123z",
+        "2026-03-02 02:00:00.123+01:00",
+        "2026-03-01T19:30:00.123-0530",
+        " 2026-03-02T01:00:00.123+00 ",
+        1772413200.123,
+        "1772413200.1239",
+    ],
+)
+def test_instants_are_rfc_3339_or_epoch_seconds_floored_to_milliseconds(take, text):
+    _, rows = take({"steps.ndjson": ndjson({**STEP, "end": text})})
+
+    assert rows("steps", '"end"') == [(INSTANT,)]
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [(8, 8), ("8", 8), (" 8 ", 8), ("8.0", 8), (8.0, 8), ("+8", 8), (1e3, 1000), ("", None)],
+)
+def test_whole_numbers_may_be_spelt_in_many_ways(take, given, taken):
+    result, rows = take({"pods.ndjson": ndjson({"pod_uid": "p", "gpus": given})})
+
+    assert (rows("pods", "gpus"), result.quarantined) == ([(taken,)], 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [(True, True), ("true", True), ("Yes", True), (1, True), ("0", False), ("f", False)],
+)
+def test_booleans_may_be_spelt_in_many_ways(take, given, taken):
+    _, rows = take({"jobs.ndjson": ndjson({"job": "A", "instrumented": given})})
+
+    assert rows("jobs", "instrumented") == [(taken,)]
+
+
+def test_large_numbers_stay_exact(take):
+    _, rows = take({"steps.ndjson": ndjson({**STEP, "step": 2**63 - 1})})
+
+    assert rows("steps", "step") == [(2**63 - 1,)]
+
+
+def test_a_number_in_a_column_of_texts_is_its_text(take):
+    _, rows = take({"evidence.ndjson": ndjson({"t": 0, "source": "xid", "value": 79})})
+
+    assert rows("evidence", "value") == [("79",)]
+
+
+def test_nested_values_come_from_json_csv_and_parquet_alike(take):
+    beats = [["2026-03-02T00:00:00Z", 1772409660, 60]]
+    check = {"node_uid": "n", "check": "dcgm", "required": True, "stale_after_s": 180}
+    start, end = datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 2, 0, 1, tzinfo=UTC)
+    _, rows = take(
+        {
+            "health_checks.ndjson": ndjson(
+                {**check, "beats": beats},
+                {**check, "node_uid": "m", "beats": [{"from": 0, "to": 60, "every_s": 0.5}]},
+            ),
+            "pods.csv": csv("pod_uid,devices", 'p1,"[0, 3]"', "p2,"),
+            "pods.parquet": parquet(pod_uid=["p3"], devices=[[1, 2]]),
+            "step_logs.jsonl": ndjson({"job": "A", "attempt": 1, "tz": "UTC", "lines": ["", "é"]}),
+        }
+    )
+
+    zero = datetime(1970, 1, 1, tzinfo=UTC)
+    assert rows("health_checks", "node_uid, beats") == [
+        ("m", [{"from": zero, "to": zero + timedelta(seconds=60), "every_s": 0.5}]),
+        ("n", [{"from": start, "to": end, "every_s": 60.0}]),
+    ]
+    assert rows("pods", "pod_uid, devices") == [("p1", [0, 3]), ("p2", None), ("p3", [1, 2])]
+    assert rows("step_logs", "lines") == [(["", "é"],)]
+
+
+def test_the_same_row_from_any_kind_of_file_is_one_row(take):
+    header = "job,attempt,step,end"
+    result, rows = take(
+        {
+            "steps.ndjson": ndjson(STEP),
+            "steps.jsonl.gz": gzip.compress(ndjson(STEP).encode()),
+            "steps.csv": csv(header, "A,1,1,2026-03-02T01:00:00Z"),
+            "steps.csv.gz": gzip.compress(csv(header, "A,1,1.0,1772413200").encode()),
+            "steps.parquet": parquet(
+                job=["A"], attempt=[1], step=[1], end=[datetime(2026, 3, 2, 1, tzinfo=UTC)]
+            ),
+            "steps.parquet.gz": gzip.compress(
+                parquet(job=["A"], attempt=[1], step=[1], end=[1772413200.0])
+            ),
+        }
+    )
+
+    assert (result.rows_taken, result.rows_added) == ({"steps": 6}, {"steps": 1})
+    assert rows("steps", "job, attempt, step") == [("A", 1, 1)]
+
+
+def test_every_typed_table_is_taken(take):
+    files = {f"{table}.csv": csv("cluster") for table in contract.TYPED_TABLES}
+    result, _ = take({**files, "steps.ndjson": ndjson(STEP)})
+
+    assert set(result.rows_taken) == set(contract.TYPED_TABLES)
+
+
+def test_the_cluster_is_that_of_the_row_else_that_of_the_import(take):
+    _, rows = take({"jobs.ndjson": ndjson({"job": "A"}, {"job": "B", "cluster": "c2"})}, "c1")
+
+    assert rows("jobs", "cluster, job") == [("c1", "A"), ("c2", "B")]
+
+
+def test_a_row_may_bring_its_knowledge_time_and_is_known_from_the_start_without(take):
+    late = {"job": "A", "state": "failed", "ingested_at": "2026-03-02T01:00:00.123Z"}
+    _, rows = take({"jobs.ndjson": ndjson({"job": "A"}, late)})
+
+    assert rows("jobs", "ingested_at, state") == [(INSTANT, "failed"), (None, None)]
+
+
+def test_importing_again_adds_nothing_not_even_to_quarantine(take):
+    files = {"steps.ndjson": ndjson(STEP, {**STEP, "step": "8k"})}
+    first, _ = take(files)
+    again, rows = take(files)
+
+    assert (first.rows_added, again.rows_added) == (
+        {"steps": 1, "quarantine": 1},
+        {"steps": 0, "quarantine": 0},
+    )
+    assert again.rows_taken == {"steps": 1}
+    assert len(refused(rows)) == 1
+
+
+def test_a_single_file_is_taken_too(tmp_path):
+    lake = Lake.open(tmp_path / "lake", create=True)
+    (tmp_path / "steps.ndjson").write_text(ndjson(STEP))
+
+    assert import_files(lake, tmp_path / "steps.ndjson").rows_taken == {"steps": 1}
+
+
+def test_rows_and_blocks_of_any_number_are_taken_whole(take, monkeypatch):
+    monkeypatch.setattr("goodput.sources.rowfiles.CHUNK_BYTES", 1000)
+    monkeypatch.setattr("goodput.sources.rowfiles.BLOCK_ROWS", 7)
+    steps = [{**STEP, "step": number} for number in range(100)]
+    table = [f"A,1,{number},1772413200" for number in range(100, 200)]
+    result, rows = take(
+        {
+            "steps.ndjson": ndjson(*steps).removesuffix("\n"),
+            "steps.csv": csv("job,attempt,step,end", *table),
+        }
+    )
+
+    assert result.rows_added == {"steps": 200}
+    assert [step for (step,) in rows("steps", "step")] == list(range(200))
+
+
+# ------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        (
+            "end",
+            "2026-03-02T01:00:00",
+            "has no time zone; write Z for UTC or an offset such as +01:00",
+        ),
+        ("end", "1772413200123", "is too large for epoch seconds; are these milliseconds?"),
+        (
+            "end",
+            "yesterday",
+            "is not a time; write RFC 3339 with a zone, or epoch seconds",
+        ),
+        (
+            "end",
+            "2026-02-30T00:00:00Z",
+            "is not a time; write RFC 3339 with a zone, or epoch seconds",
+        ),
+        ("step", "8k", "is not a whole number of 64 bits"),
+        ("step", "8.5", "is not a whole number of 64 bits"),
+        ("world", "4294967296", "is not a whole number of 32 bits"),
+        ("step", "0x10", "is not a whole number of 64 bits"),
+    ],
+)
+def test_a_bad_cell_is_refused_with_its_reason_and_the_rest_is_taken(take, column, value, reason):
+    result, rows = take({"steps.ndjson": ndjson(STEP, {**STEP, column: value})})
+
+    assert refused(rows) == [("steps.ndjson", 2, "steps", column, value, reason)]
+    assert (result.rows_taken, result.quarantined) == ({"steps": 1}, 1)
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "column", "value", "reason"),
+    [
+        ("jobs", {"job": "A", "instrumented": "maybe"}, "instrumented", "maybe",
+         "is neither true nor false"),
+        ("clock_offsets", {"job": "A", "offset_s": "NaN"}, "offset_s", "NaN",
+         "is not a finite number"),
+        ("pods", {"pod_uid": "p", "devices": [0, "gpu1"]}, "devices", '[0,"gpu1"]',
+         "is not a JSON list for INTEGER[]"),
+        ("pods", {"pod_uid": "p", "devices": "0,1"}, "devices", "0,1",
+         "is not a JSON list for INTEGER[]"),
+        ("jobs", {"state": "running"}, "job", None, "is required and missing"),
+        ("jobs", {"job": ""}, "job", None, "is required and missing"),
+        ("jobs", {"job": "A", "state": "done"}, "state", "state=done",
+         "breaks the rule ((state IS NULL) OR (state IN ('running', 'succeeded', 'failed', "
+         "'cancelled')))"),
+        ("commitments", {"pool": "a", "gpus": 8, "from": 20, "to": 10}, "to", "to=10, from=20",
+         'breaks the rule (("to" IS NULL) OR ("to" >= "from"))'),
+    ],
+)  # fmt: skip
+def test_what_breaks_the_contract_is_refused_with_its_reason(
+    take, table, row, column, value, reason
+):
+    result, rows = take({f"{table}.ndjson": ndjson(row), "steps.ndjson": ndjson(STEP)})
+
+    assert refused(rows) == [(f"{table}.ndjson", 1, table, column, value, reason)]
+    assert result.rows_added == {"steps": 1, "quarantine": 1}
+
+
+def test_beats_need_all_three_values(take):
+    check = {"node_uid": "n", "check": "dcgm", "stale_after_s": 180, "beats": [[0, 600]]}
+    _, rows = take({"health_checks.ndjson": ndjson(check)})
+
+    [(_, row, _, column, value, reason)] = refused(rows)
+    assert (row, column, value) == (1, "beats", "[[0,600]]")
+    assert reason.startswith("is not a JSON list for STRUCT(")
+
+
+def test_each_bad_cell_of_a_row_is_told(take):
+    _, rows = take({"steps.ndjson": ndjson({"job": "A", "attempt": "x", "end": "y", "step": 1})})
+
+    assert [(row, column) for _, row, _, column, _, _ in refused(rows)] == [
+        (1, "attempt"),
+        (1, "end"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "value", "reason"),
+    [
+        (b'{"job": "A", "atte', '{"job": "A", "atte', "is not valid JSON; is the line cut off?"),
+        (b"[1, 2]", "[1, 2]", "is no JSON object"),
+        (b"null", "null", "is no JSON object"),
+        (b'{"job": "\xff\xfe"}', '{"job": "\\xff\\xfe"}', "is not UTF-8 text"),
+        (b"\x00\x01\x02", "\x00\x01\x02", "is not valid JSON; is the line cut off?"),
+        (b'{"job": "\\ud800"}', '{"job": "\\ud800"}', "is not valid JSON; is the line cut off?"),
+    ],
+)
+def test_a_line_that_is_no_object_is_refused_and_the_rest_is_taken(take, line, value, reason):
+    content = ndjson(STEP).encode() + b"\n  \n" + line + b"\n" + ndjson({**STEP, "step": 2}).encode()
+    result, rows = take({"steps.ndjson": content})
+
+    assert refused(rows) == [("steps.ndjson", 4, "steps", None, value, reason)]
+    assert result.rows_taken == {"steps": 2}
+
+
+def test_an_overlong_line_costs_only_itself(take):
+    huge = b'{"job": "' + b"x" * (100 << 20) + b'"}\n'
+    result, rows = take(
+        {"steps.ndjson": ndjson(STEP).encode() + huge + ndjson({**STEP, "step": 2}).encode()}
+    )
+
+    reason = f"a line of {len(huge)} bytes is longer than {MAX_LINE_BYTES >> 20} MiB"
+    assert refused(rows) == [("steps.ndjson", 2, "steps", None, None, reason)]
+    assert result.rows_taken == {"steps": 2}
+
+
+def test_overlong_lines_at_every_border_of_a_chunk_are_found(take, monkeypatch):
+    monkeypatch.setattr("goodput.sources.rowfiles.MAX_LINE_BYTES", 100)
+    for chunk in range(60, 400, 7):
+        monkeypatch.setattr("goodput.sources.rowfiles.CHUNK_BYTES", chunk)
+        long = json.dumps({**STEP, "job": "x" * 100}) + "\n"
+        content = long + ndjson(STEP) + long + long + ndjson({**STEP, "step": chunk}) + long
+        result, rows = take({"steps.ndjson": content})
+        assert result.rows_taken == {"steps": 2}
+        assert result.quarantined == 4
+    assert [row for _, row, *_ in refused(rows)] == [1, 3, 4, 6]
+
+
+def test_an_empty_file_is_told(take):
+    result, rows = take({"pods.csv": b"", "nodes.parquet": b"", "steps.ndjson": ndjson(STEP)})
+
+    assert [(file, row, reason) for file, row, _, _, _, reason in refused(rows)] == [
+        ("nodes.parquet", None, "the file is empty"),
+        ("pods.csv", None, "the file is empty"),
+    ]
+    assert "pods.csv: 1 quarantined, the first: the file is empty" in result.messages
+
+
+def test_binary_bytes_in_place_of_a_file_are_told(take):
+    noise = bytes(range(256)) * 50
+    result, rows = take(
+        {
+            "jobs.ndjson": noise,
+            "pods.csv": noise,
+            "nodes.parquet": noise,
+            "queue.ndjson.gz": noise,
+            "steps.ndjson": ndjson(STEP),
+        }
+    )
+
+    assert result.rows_added["steps"] == 1
+    assert {file for file, *_ in refused(rows)} == {
+        "jobs.ndjson",
+        "pods.csv",
+        "nodes.parquet",
+        "queue.ndjson.gz",
+    }
+
+
+def test_a_compressed_file_that_breaks_off_gives_what_came_before(take):
+    steps = ndjson(*({**STEP, "step": number} for number in range(5000)))
+    packed = gzip.compress(steps.encode())
+    result, rows = take({"steps.ndjson.gz": packed[: len(packed) // 2]})
+
+    assert 0 < result.rows_taken["steps"] < 5000
+    reasons = [reason for *_, reason in refused(rows)]
+    assert any(reason.startswith("the compressed file is damaged") for reason in reasons)
+
+
+def test_a_cut_parquet_file_is_told(take):
+    data = parquet(job=["A"], attempt=[1])
+    _, rows = take({"steps.parquet": data[:-8], "jobs.ndjson": ndjson({"job": "A"})})
+
+    [(file, row, _, _, _, reason)] = refused(rows)
+    assert (file, row) == ("steps.parquet", None)
+    assert reason.startswith("is not a whole Parquet file: ")
+
+
+def test_times_without_a_zone_in_parquet_are_refused(take):
+    data = parquet(job=["A"], attempt=[1], step=[1], end=[datetime(2026, 3, 2)])  # noqa: DTZ001
+    _, rows = take({"steps.parquet": data})
+
+    assert refused(rows) == [
+        (
+            "steps.parquet",
+            1,
+            "steps",
+            "end",
+            "2026-03-02 00:00:00",
+            "has no time zone; write Z for UTC or an offset such as +01:00",
+        )
+    ]
+
+
+def test_ragged_and_foreign_lines_of_csv_are_refused(take):
+    content = (
+        b"\xef\xbb\xbfjob, state\n"
+        b"A,running\n"
+        b"B\n"
+        b'"C\nC",failed,extra\n'
+        b"\xff,running\n"
+        b'D,"failed"\n'
+    )
+    result, rows = take({"jobs.csv": content})
+
+    assert rows("jobs", "job, state") == [("A", "running"), ("D", "failed")]
+    assert refused(rows) == [
+        ("jobs.csv", 3, "jobs", None, "B", "has 1 cells where the header names 2"),
+        ("jobs.csv", 4, "jobs", None, "C\nC,failed,extra", "has 3 cells where the header names 2"),
+        ("jobs.csv", 6, "jobs", None, "\\xff,running", "is not UTF-8 text"),
+    ]
+    assert result.quarantined == 3
+
+
+@pytest.mark.parametrize("header", ["job,job", "job,"])
+def test_a_header_that_names_no_columns_is_refused(take, header):
+    _, rows = take({"jobs.csv": csv(header, "A,B"), "steps.ndjson": ndjson(STEP)})
+
+    reason = "the header names a column twice or not at all"
+    assert refused(rows) == [("jobs.csv", 1, "jobs", None, header, reason)]
+
+
+def test_unknown_columns_are_left_out_and_named(take):
+    result, _ = take(
+        {
+            "steps.ndjson": ndjson({**STEP, "loss": 1.5, "run_id": "x"}),
+            "jobs.csv": csv("job,colour", "A,red"),
+        }
+    )
+
+    assert result.quarantined == 0
+    assert result.messages == [
+        "jobs.csv: left out, jobs has no such columns: colour",
+        "steps.ndjson: left out, steps has no such columns: loss",
+    ]
+
+
+def test_files_that_are_no_typed_table_are_named(take):
+    result, _ = take({"steps.ndjson": ndjson(STEP), "README.md": "x", "stages.csv": "y"})
+
+    assert result.messages == ["not taken, no typed table: README.md, stages.csv"]
+
+
+def test_a_folder_without_typed_tables_is_no_data(take):
+    with pytest.raises(NoData, match="has no typed table; name files like nodes.ndjson"):
+        take({"README.md": "x"})
+
+
+def test_hostile_texts_are_only_texts(take):
+    name = "'); drop table x; --\x1b[31m<script>\x00"
+    _, rows = take({"jobs.ndjson": ndjson({"job": name, "name": '"quoted"'})})
+
+    assert rows("jobs", "job, name") == [(name, '"quoted"')]

@@ -1,0 +1,81 @@
+"""The files are what the tools would write, and the same seed writes the same bytes."""
+
+import gzip
+import hashlib
+import json
+
+import pytest
+
+from goodput.synth.artefacts import write_artefacts
+from goodput.synth.plan import simulate
+
+
+@pytest.fixture(scope="module")
+def folder(fleet, tmp_path_factory):
+    out = tmp_path_factory.mktemp("artefacts")
+    write_artefacts(fleet, out)
+    return out
+
+
+def digests(folder):
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_the_same_seed_gives_identical_bytes(week, folder, tmp_path):
+    write_artefacts(simulate(int(week.start.timestamp()), 1), tmp_path)
+    assert digests(tmp_path) == digests(folder)
+
+
+def test_lists_hold_each_object_once(folder):
+    for path in (folder / "kubernetes" / "lists").iterdir():
+        document = json.loads(path.read_text())
+        assert document["kind"] == "List"
+        uids = [item["metadata"]["uid"] for item in document["items"]]
+        assert len(uids) == len(set(uids)) > 30
+
+
+def test_watch_streams_are_events_of_objects_shuffled_and_partly_doubled(folder):
+    lines = (folder / "kubernetes/watch/pods-2026-11-24.ndjson").read_text().splitlines()
+    events = [json.loads(line) for line in lines]
+    assert {e["type"] for e in events} == {"ADDED", "MODIFIED", "DELETED"}
+    assert {e["object"]["kind"] for e in events} == {"Pod"}
+    assert len(set(lines)) < len(lines)
+    versions = [int(e["object"]["metadata"]["resourceVersion"]) for e in events]
+    assert versions != sorted(versions)
+
+
+def test_nothing_was_watched_in_the_hole(fleet, folder):
+    lines = (folder / "kubernetes/events/events-2026-11-27.ndjson").read_text().splitlines()
+    times = sorted(json.loads(line)["lastTimestamp"] for line in lines)
+    assert not [t for t in times if "2026-11-27T03:00:00Z" <= t < "2026-11-27T03:45:00Z"]
+    assert fleet.hole.end - fleet.hole.start == 2700
+
+
+def test_every_line_of_a_training_log_has_its_time(folder):
+    names = 0
+    for path in (folder / "logs").rglob("0.log*"):
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+        names += path.suffix == ".gz"
+        times = [line.split(" ", 1)[0] for line in text.splitlines()]
+        assert [t[:19] for t in times] == sorted(t[:19] for t in times)
+    assert 20 < names < 60
+
+
+def test_kernel_logs_name_their_host(folder):
+    text = (folder / "kernel" / "train-a-05.log").read_text()
+    xids = [line for line in text.splitlines() if "NVRM: Xid" in line]
+    assert len(xids) == 4
+    assert all(line.split()[1] == "train-a-05" for line in xids)
+
+
+def test_a_corrupt_checkpoint_has_an_empty_shard_and_a_dead_write_no_commit(folder):
+    rows = [line.split() for line in (folder / "checkpoints/llama-70b.txt").read_text().splitlines()]
+    assert len([path for _, size, path in rows if size == "0" and path.endswith(".distcp")]) == 1
+    started = {path.rsplit("/", 1)[0] for _, _, path in rows}
+    committed = {path.rsplit("/", 1)[0] for _, _, path in rows if path.endswith("metadata.json")}
+    assert 0 < len(started - committed) < 20

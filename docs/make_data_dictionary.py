@@ -13,10 +13,10 @@ PAGE = Path(__file__).with_name("data-dictionary.md")
 INTRO = """\
 # Data dictionary
 
-Made by `make docs`; do not edit. These are the tables that go in; `goodput schema` prints those that
-come out too, after a build. Instants are UTC, intervals half-open. In files, an instant is RFC 3339
-with a zone, or a number of epoch seconds. **Bold** columns must have a value; `cluster` need not be
-in a file.
+Made by `make docs`; do not edit. These are the tables that go in; after a build, `goodput schema`
+prints those that come out too. Instants are UTC, intervals half-open. In files, an instant is
+RFC 3339 with a zone, or a number of epoch seconds. **Bold** columns must have a value; `cluster`
+need not be in a file.
 
 Every raw table also has {provenance}:
 since when the row is known, what it was read from, by which run, and a hash of what it says.

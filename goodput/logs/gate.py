@@ -38,7 +38,7 @@ class Gate:
         start = end = line_feed = -1
         literals: set[str] = set()
         # Both come in the order in which literals end; none crosses a line, so lines are in order.
-        for place, text in zip(places, texts, strict=True):
+        for place, text in zip(places.to_list(), texts.to_list(), strict=True):
             if place >= end:
                 if literals:
                     yield Candidate(start, end, frozenset(literals))

@@ -18,7 +18,7 @@ from goodput.logs.signatures import Signature, SignatureSet, excerpt
 # Rows kept per signature and run start; the rest is counted: a storm says no more than its start.
 MAX_ROWS_PER_SIGNATURE = 50
 # How far back a line without a time may borrow one.
-_LOOK_BACK_LINES = 40
+_LOOK_BACK_LINES = 400
 _FIRST_LINES = 200
 _MAX_TIME_S = 1 << 35
 # Products of two such numbers still fit the raw tables' integers.
@@ -207,7 +207,7 @@ class Scanner:
     def _look_back(self, data: bytes, floor: int, end: int) -> Stamp | None:
         """The latest time in the lines of data[floor:end], not looking further than is useful."""
         for line in _lines_backwards(data, floor, end):
-            if b":" in line and (stamp := self.clock.read(line)):
+            if stamp := self.clock.read(line):
                 return self._note(stamp)
         return None
 

@@ -130,6 +130,7 @@ def _environment(folder: Path, *, autoescape: bool) -> jinja2.Environment:
         "hours": words.hours,
         "count": words.count,
         "percent": words.percent,
+        "share": words.share,
         "instant": words.instant,
         "clock": words.clock,
         "day": words.day,
@@ -218,7 +219,12 @@ def _view_node(row: Row, labels: dict[str, str]) -> Row:
 
 def _view_interruption(row: Row, labels: dict[str, str]) -> Row:
     label = labels.get(row["class"], row["class"])
+    # Of what was seen only what weighs something is shown: a gang's end makes many lines.
+    telling = [line for line in row["evidence"] if line["is_picked"] or line["strength"]]
     return row | {
+        "telling_evidence": [
+            line | {"points_to": labels.get(line["class"], line["class"])} for line in telling
+        ],
         "cause": label if row["is_attributed"] else f"Unattributed (suspected: {label})",
         "explain": words.explain(row["job"], row["attempt"]),
     }

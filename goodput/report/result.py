@@ -51,7 +51,7 @@ SECTIONS = {
     ),
     "restart_loops": "select * from report.restart_loops order by gpu_hours desc, cluster, job",
     "not_observed": "select * from report.not_observed order by position",
-    "quarantine": "select * from report.quarantine order by row_count desc, cluster, file, reason",
+    "quarantine": "select * from report.quarantine order by row_count desc, cluster, table_name, reason",
     "inputs": "select * from report.inputs order by table_name",
     "checks": (
         "select name, severity, row_count, description from checks.summary "

@@ -37,6 +37,11 @@ def percent(value: float | None, digits: int = 1) -> str:
     return f"{text}%"
 
 
+def share(value: float | None) -> str:
+    """A ratio as a percentage with one digit, in which something is never nothing."""
+    return "<0.1%" if value is not None and 0 < value < 0.0005 else percent(value)
+
+
 def instant(value: str | None) -> str:
     """An RFC 3339 instant as `24 Nov 10:15` UTC, without the year that the title gives."""
     if value is None:

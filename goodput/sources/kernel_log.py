@@ -39,7 +39,6 @@ SOURCE = "kernel"
 _SNIFF_LINES = 400
 _SNIFF_SHARE = 0.4
 _MAX_A_MINUTE = 100
-_HALF_A_YEAR_MS = 180 * 86_400_000
 _PCI = re.compile(rb"\(PCI:([0-9a-fA-F]{4,8}(?::[0-9a-fA-F]{2}){1,2}(?:\.[0-9a-fA-F])?)\)")
 _BUS = re.compile(rb"\b([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-9a-fA-F])\b")
 _PID = re.compile(rb"\bpid=(\d{1,9})\b")
@@ -162,7 +161,6 @@ class _Reader:
         self._clock = LogClock(_zone(self.hints), int(year) if year.isdecimal() else None)
         self._now = parse_time(self.hints.get("now", ""), UTC)
         self._boot = parse_time(self.hints.get("boot_time", ""), UTC)
-        self._previous_ms: int | None = None
 
     def take(self, line: bytes, number: int, signature: Signature, match: re.Match[bytes]) -> None:
         """Makes a row of a line that a signature knows."""
@@ -241,20 +239,12 @@ class _Reader:
 
     def _stamp(self, stamp: bytes) -> datetime | None:
         if self._clock.year is None and self._now:
-            self._clock.year = self._now.year
-            first = self._clock.read(stamp)
             # A time without a year is the latest one that can have been seen by now.
-            if first and first.ms > self._now.timestamp() * 1000:
-                self._clock.year = self._now.year - 1
+            first = LogClock(self._clock.zone, self._now.year).read(stamp)
+            is_future = first is not None and first.ms > self._now.timestamp() * 1000
+            self._clock.year = self._now.year - is_future
         read = self._clock.read(stamp)
-        if read is None:
-            return None
-        if self._previous_ms is not None and read.ms < self._previous_ms - _HALF_A_YEAR_MS:
-            # From December to January of a log that names no years.
-            self._clock.year = (self._clock.year or 0) + 1
-            read = self._clock.read(stamp) or read
-        self._previous_ms = read.ms
-        return datetime.fromtimestamp(read.ms / 1000, UTC)
+        return None if read is None else datetime.fromtimestamp(read.ms / 1000, UTC)
 
 
 def _zone(hints: Hints) -> Any:

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol, cast
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -70,24 +70,34 @@ def _only(*problems: Problem) -> Block:
     return Block(pa.table({ROW_NUMBER: pa.array([], pa.int64())}), problems)
 
 
-def _open(path: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+def _open(path: Path) -> io.BufferedReader | gzip.GzipFile:
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
 def _chunks(path: Path, problems: list[Problem]) -> Iterator[bytes]:
     """The file's bytes; a compressed file that breaks off gives what came before the break."""
     with _open(path) as stream:
-        while True:
-            try:
-                chunk = stream.read(CHUNK_BYTES)
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                problems.append(
-                    Problem(None, None, None, f"the compressed file is damaged: {error}")
-                )
+        flaw = None
+        while flaw is None:
+            chunk, flaw = _read_chunk(stream)
+            if chunk:
+                yield chunk
+            elif flaw is None:
                 return
-            if not chunk:
-                return
-            yield chunk
+    problems.append(Problem(None, None, None, f"the compressed file is damaged: {flaw}"))
+
+
+def _read_chunk(stream: io.BufferedReader | gzip.GzipFile) -> tuple[bytes, str | None]:
+    """The next bytes up to CHUNK_BYTES, fewer only at the end, and what was wrong there."""
+    parts: list[bytes] = []
+    missing = CHUNK_BYTES
+    try:
+        while missing and (part := stream.read1(missing)):
+            parts.append(part)
+            missing -= len(part)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        return b"".join(parts), str(error)
+    return b"".join(parts), None
 
 
 # -------------------------------------------------------------------- NDJSON
@@ -102,7 +112,7 @@ def _ndjson(path: Path) -> Iterator[Block]:
         is_first = False
         if overlong:
             cut = data.find(b"\n") + 1
-            overlong += cut or len(data)
+            overlong += cut - 1 if cut else len(data)
             if not cut:
                 continue
             problems.append(_too_long(row, overlong))

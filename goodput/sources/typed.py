@@ -267,9 +267,11 @@ def _bad_cells(con: duckdb.DuckDBPyConnection, spec: RawTable) -> Iterator[Probl
             f"'{name}=' || coalesce({_text(name)}, '')" for name in check.columns
         )
         reason = "breaks the rule " + check.expression.replace("'", "''")
+        # A cell that could not be read is told already; the rule then breaks for want of it.
+        unread = " or ".join(f"({_misfit(name)})" for name in check.columns)
         selects.append(
             f"select {number}, 1000, '{check.columns[0]}', left({shown}, {_VALUE_CHARS}),"
-            f" '{reason}' from bad where ({check.expression}) is false"
+            f" '{reason}' from bad where ({check.expression}) is false and not ({unread})"
         )
     con.execute("create or replace temp table bad as from judged where is_bad")
     cells = con.execute(" union all ".join(selects) + " order by 1, 2, 3")

@@ -108,7 +108,22 @@ def render(comparison: Comparison) -> str:
     for fact in comparison.facts:
         computed = "-" if fact.computed is None else f"{fact.computed:.6f}"
         lines.append(f"{fact.name:34}{fact.injected:>14.6f}{computed:>14}")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", _verdict(comparison)])
+
+
+def _verdict(comparison: Comparison) -> str:
+    """One sentence: whether every cell is right, else how much is in a wrong one."""
+    cells = len(comparison.cells)
+    if comparison.exact:
+        return f"All {cells} pairs of state and cause are what was injected, to the millisecond."
+    wrong = sum(cell.difference != 0 for cell in comparison.cells)
+    total = sum(cell.visible for cell in comparison.cells)
+    hours = comparison.misplaced / UNIT_MS_PER_HOUR
+    share = 100 * comparison.misplaced / total
+    return (
+        f"{wrong} of {cells} pairs of state and cause differ: {hours:,.4f} GPU-hours, "
+        f"{share:.3f} % of what is paid, are in another one."
+    )
 
 
 def _sums(cells: list[Cell], key: Callable[[Cell], str]) -> list[tuple[str, int, int, int]]:

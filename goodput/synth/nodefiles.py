@@ -14,7 +14,7 @@ from goodput.synth.files import instant, rfc3339, write_ndjson, write_text
 from goodput.synth.fleet import Checkpoint, Job, Node
 from goodput.synth.plan import Fleet
 from goodput.synth.simulate import Ticket
-from goodput.synth.trainlogs import checkpoint_root, commits
+from goodput.synth.trainlogs import checkpoint_root, listed
 
 SHARDS = 8
 SHARD_BYTES = 1_732_608_000
@@ -49,7 +49,7 @@ def write_kernel_logs(fleet: Fleet, out: Path) -> None:
 def write_listings(fleet: Fleet, out: Path) -> None:
     """What `find -printf` or `aws s3 ls --recursive` shows of each job's checkpoints at the end."""
     for job in fleet.sim.jobs:
-        files = [f for c in commits(job) for f in _files(job, c)]
+        files = [f for c in listed(job) for f in _files(job, c)]
         if not files:
             continue
         root = checkpoint_root(job)

@@ -100,7 +100,9 @@ MAXTEXT = Dialect(
         "{tps:.3f}, total_weights: 1048576, loss: {loss:.3f}"
     ),
     loading="Restoring checkpoint from {root}/checkpoints/{index}.",
-    loaded="Finished restoring checkpoint in {seconds:.2f} seconds from {root}/checkpoints/{index}.",
+    loaded=(
+        "Finished restoring checkpoint in {seconds:.2f} seconds from {root}/checkpoints/{index}."
+    ),
     begins="",
     saving="Started async saving checkpoint for step {index}",
     saved="",
@@ -242,6 +244,7 @@ def _say(text: str, job: Job, step: int, t: int, **more: float) -> Iterator[Line
     yield t, text.format(**{**fields, **more})
 
 
-def commits(job: Job) -> list[Checkpoint]:
-    """The checkpoints whose files a listing would show, oldest first."""
-    return sorted(job.checkpoints, key=lambda c: (c.start, c.step))
+def listed(job: Job) -> list[Checkpoint]:
+    """The checkpoints whose files are there at the end; a second save of a step replaces them."""
+    newest = {c.step: c for c in sorted(job.checkpoints, key=lambda c: c.start)}
+    return [newest[step] for step in sorted(newest)]

@@ -65,7 +65,7 @@ select
     first_seen_at,
     whole,
     cast(whole_allocatable as bigint) as whole_allocatable,
-    single_profile <> '' or replicas > 1 or mig_gpus > 0 as is_shared,
+    coalesce(single_profile, '') <> '' or replicas > 1 or mig_gpus > 0 as is_shared,
     cast(
         case
             when single_units is not null then ceil(whole / (5040 // single_units))

@@ -1,12 +1,13 @@
--- Input rows that were set aside, by file and reason.
+-- Input rows that were set aside, by the reason.
 --
--- grain: cluster, file, table_name, reason
+-- grain: cluster, table_name, reason
 
 select
     cluster,
-    file,
     table_name,
     reason,
-    count(*) as row_count
+    count(*) as row_count,
+    count(distinct file) as file_count,
+    min(file) as example_file
 from raw.quarantine
-group by cluster, file, table_name, reason
+group by cluster, table_name, reason

@@ -1,6 +1,7 @@
-"""Makes the helper module of these tests importable from them."""
+"""Makes the helper modules importable: the one beside these tests, and the project's own."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]

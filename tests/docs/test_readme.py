@@ -29,7 +29,7 @@ NODES = {
                 "name": "gpu-1",
                 "uid": "u-1",
                 "resourceVersion": "5",
-                "creationTimestamp": "2026-03-02T00:00:00Z",
+                "creationTimestamp": "2024-03-04T00:00:00Z",
             },
             "status": {
                 "capacity": {"nvidia.com/gpu": "8"},
@@ -38,8 +38,8 @@ NODES = {
                     {
                         "type": "Ready",
                         "status": "True",
-                        "lastTransitionTime": "2026-03-02T00:05:00Z",
-                        "lastHeartbeatTime": "2026-03-09T00:05:00Z",
+                        "lastTransitionTime": "2024-03-04T00:05:00Z",
+                        "lastHeartbeatTime": "2024-03-11T00:05:00Z",
                     }
                 ],
             },
@@ -123,5 +123,4 @@ def test_the_jobs_of_the_pipelines_page_run_from_its_config(checkout):
     (checkout / "dump" / "nodes.json").write_text(json.dumps(NODES))
     [commands] = blocks("pipelines/README.md", "sh")
     for line in commands.splitlines():
-        words = " --now 2026-03-16T05:00:00Z" if "collect" not in line else ""
-        assert json.loads(run(checkout, line + words))["job"] in line
+        assert json.loads(run(checkout, line))["job"] in line

@@ -1,8 +1,10 @@
 """Builds the observed tables from dumped text without a lake: raw tables, then the SQL."""
 
 import io
+import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -14,7 +16,7 @@ from goodput.sources import kube_objects
 from goodput.warehouse.connection import connect
 from goodput.warehouse.models import find_models
 
-NOW = "2026-03-10T00:00:00Z"
+NOW = "2026-03-31T00:00:00Z"
 _KUBE_TABLES = ("kube_objects", "kube_events", "kube_lists", "quarantine")
 
 
@@ -75,7 +77,147 @@ def observed() -> Callable[..., duckdb.DuckDBPyConnection]:
     return build
 
 
+def clock(text: str) -> str:
+    """The text "3 10:00" is the 3rd of March 2026, 10:00 UTC, as the API server writes it."""
+    day, time = text.split(" ")
+    return f"2026-03-{int(day):02d}T{time}{':00' if time.count(':') == 1 else ''}Z"
+
+
+def meta(name: str, created: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "uid": f"uid-{name}", "creationTimestamp": clock(created), **more}
+
+
+def owned_by(kind: str, name: str) -> list[dict[str, Any]]:
+    return [{"kind": kind, "name": name, "uid": f"uid-{name}", "controller": True}]
+
+
+def condition(
+    kind: str, status: str, since: str, reason: str = "", beat: str = ""
+) -> dict[str, Any]:
+    row = {"type": kind, "status": status, "reason": reason, "lastTransitionTime": clock(since)}
+    return row | ({"lastHeartbeatTime": clock(beat)} if beat else {})
+
+
+def node(
+    name: str,
+    *conditions: dict[str, Any],
+    created: str = "1 00:00",
+    gpus: Any = "8",
+    capacity: Mapping[str, Any] | None = None,
+    labels: Mapping[str, str] | None = None,
+    boot: str = "",
+    **spec: Any,
+) -> dict[str, Any]:
+    held = {"nvidia.com/gpu": gpus} if capacity is None else capacity
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": meta(name, created, labels=dict(labels or {})),
+        "spec": spec,
+        "status": {
+            "capacity": {"cpu": "192", **held},
+            "allocatable": {"cpu": "191", **held},
+            "conditions": list(conditions) or [condition("Ready", "True", created)],
+            "nodeInfo": {"bootID": boot},
+        },
+    }
+
+
+def pod(
+    name: str,
+    *,
+    created: str = "2 00:00",
+    bound: str | None = "2 00:01",
+    started: str | None = "2 00:02",
+    ended: str | None = None,
+    exit_code: int = 0,
+    reason: str = "",
+    gpus: Any = "8",
+    on: str = "n1",
+    owner: list[dict[str, Any]] | None = None,
+    labels: Mapping[str, str] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    phase = "Running" if started else "Pending"
+    state: dict[str, Any] = {"waiting": {"reason": "ContainerCreating"}}
+    conditions = []
+    if bound:
+        conditions.append(condition("PodScheduled", "True", bound))
+    if started:
+        state = {"running": {"startedAt": clock(started)}}
+    if ended:
+        phase = "Failed" if exit_code else "Succeeded"
+        state = {
+            "terminated": {
+                "exitCode": exit_code,
+                "reason": reason or ("Error" if exit_code else "Completed"),
+                "startedAt": clock(started) if started else None,
+                "finishedAt": clock(ended),
+            }
+        }
+    built: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": meta(
+            name, created, namespace="team", labels=dict(labels or {}), ownerReferences=owner or []
+        ),
+        "spec": {
+            "containers": [{"name": "main", "resources": {"limits": {"nvidia.com/gpu": gpus}}}],
+            **({"nodeName": on} if bound else {}),
+        },
+        "status": {
+            "phase": phase,
+            "conditions": conditions,
+            "containerStatuses": [{"name": "main", "restartCount": 0, "state": state}],
+        },
+    }
+    for part, fields in more.items():
+        built[part] |= fields
+    return built
+
+
+def job(
+    name: str, *conditions: dict[str, Any], created: str = "2 00:00", **spec: Any
+) -> dict[str, Any]:
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": meta(name, created, namespace="team"),
+        "spec": spec,
+        "status": {"conditions": list(conditions)},
+    }
+
+
+def listed(*items: Mapping[str, Any]) -> str:
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items, "metadata": {}})
+
+
 @pytest.fixture
-def example() -> Callable[[str], str]:
-    """One of the small dumps in data/."""
-    return lambda name: (Path(__file__).parent / "data" / name).read_text(encoding="utf-8")
+def make() -> SimpleNamespace:
+    """Small objects of the API; times are written like "3 10:00" in March 2026."""
+    return SimpleNamespace(
+        clock=clock,
+        condition=condition,
+        job=job,
+        listed=listed,
+        meta=meta,
+        node=node,
+        owned_by=owned_by,
+        pod=pod,
+    )
+
+
+@pytest.fixture
+def rows() -> Callable[..., list[tuple[Any, ...]]]:
+    """The rows of a query, its instants as "3 10:00"."""
+
+    def fetch(con: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
+        return [tuple(map(short, row)) for row in con.sql(query).fetchall()]
+
+    return fetch
+
+
+def short(value: Any) -> Any:
+    if not isinstance(value, datetime):
+        return value
+    return f"{value.day} {value:%H:%M}" + (f":{value:%S}" if value.second else "")

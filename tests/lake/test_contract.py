@@ -56,7 +56,7 @@ def test_polars_types_follow_the_ddl():
 def test_every_raw_table_has_the_same_provenance(table):
     columns = contract.columns(table)
 
-    assert list(columns)[0] == "cluster"
+    assert next(iter(columns)) == "cluster"
     assert {name: columns[name] for name in contract.PROVENANCE} == {
         "ingested_at": "TIMESTAMP WITH TIME ZONE",
         "ingested_from": "VARCHAR",

@@ -102,9 +102,7 @@ def test_one_run_may_publish_several_times(lake, step_rows, steps_in):
 
 def test_a_publish_is_one_commit_over_all_tables(lake, step_rows, tmp_path):
     jobs = pl.DataFrame({"job": ["A"], "state": ["running"]})
-    lake.publish(
-        {"steps": step_rows([1]), "jobs": jobs}, ingested_from="a test", ingested_at=None
-    )
+    lake.publish({"steps": step_rows([1]), "jobs": jobs}, ingested_from="a test", ingested_at=None)
 
     [commit] = (tmp_path / "lake" / "manifest").iterdir()
     document = json.loads(commit.read_text())
@@ -176,9 +174,7 @@ def test_a_half_written_data_file_is_not_read(lake, step_rows, steps_in, tmp_pat
     assert steps_in(lake) == [1, 2]
 
 
-def test_two_writers_of_the_same_row_cost_a_copy_that_row_ids_reveal(
-    lake, step_rows, monkeypatch
-):
+def test_two_writers_of_the_same_row_cost_a_copy_that_row_ids_reveal(lake, step_rows, monkeypatch):
     empty = lake.snapshot()
     publish(lake, step_rows([1]), at=NOON)
     monkeypatch.setattr(Lake, "snapshot", lambda _: empty)  # what a writer saw a moment earlier
@@ -194,13 +190,13 @@ def test_two_writers_of_the_same_row_cost_a_copy_that_row_ids_reveal(
 
 def test_a_column_that_the_contract_does_not_have_is_refused(lake):
     frame = pl.DataFrame({"job": ["A"], "gpu_count": [8]})
-    with pytest.raises(GoodputError, match="raw.jobs has no column 'gpu_count'"):
+    with pytest.raises(GoodputError, match=r"raw\.jobs has no column 'gpu_count'"):
         publish(lake, frame, "jobs")
 
 
 def test_a_value_of_the_wrong_type_is_refused(lake):
     frame = pl.DataFrame({"job": ["A"], "attempt": ["first"], "end": [NOON]})
-    with pytest.raises(GoodputError, match="rows for raw.steps do not fit its types"):
+    with pytest.raises(GoodputError, match=r"rows for raw\.steps do not fit its types"):
         publish(lake, frame)
 
 

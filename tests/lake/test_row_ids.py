@@ -66,9 +66,7 @@ def test_a_missing_column_is_the_same_as_nulls():
 def test_a_column_that_the_contract_gains_later_moves_nothing(monkeypatch):
     before = ids("steps", [STEP])
     spec = contract.raw_table("steps")
-    grown = RawTable(
-        **{**vars(spec), "columns": {**spec.columns, "loss": duckdb.sqltypes.DOUBLE}}
-    )
+    grown = RawTable(**{**vars(spec), "columns": {**spec.columns, "loss": duckdb.sqltypes.DOUBLE}})
     monkeypatch.setattr(contract, "_contract", lambda: {"steps": grown})
 
     assert ids("steps", [STEP]) == before

@@ -1,4 +1,9 @@
+import sys
+from pathlib import Path
+
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 from goodput.synth.plan import Fleet, simulate
 from goodput.window import Window

@@ -24,7 +24,8 @@ def test_every_state_and_cause_is_the_injected_one(week, tmp_path, seed):
     assert [c.name for c in result.checks if c.failed] == []
     with duckdb.connect(str(result.database), read_only=True) as con:
         rows = con.execute(
-            "select state, coalesce(cause, ''), sum(unit_ms)::bigint from ledger.gpu_time group by all"
+            "select state, coalesce(cause, ''), sum(unit_ms)::bigint"
+            " from ledger.gpu_time group by all"
         ).fetchall()
     computed = Counter({(state, cause): amount for state, cause, amount in rows})
     truth = ledger(fleet).by_cause()

@@ -73,9 +73,11 @@ def test_kernel_logs_name_their_host(folder):
     assert all(line.split()[1] == "train-a-05" for line in xids)
 
 
-def test_a_corrupt_checkpoint_has_an_empty_shard_and_a_dead_write_no_commit(folder):
-    rows = [line.split() for line in (folder / "checkpoints/llama-70b.txt").read_text().splitlines()]
-    assert len([path for _, size, path in rows if size == "0" and path.endswith(".distcp")]) == 1
+def test_a_dead_write_has_no_commit_and_a_path_is_listed_once(folder):
+    rows = [
+        line.split() for line in (folder / "checkpoints/llama-70b.txt").read_text().splitlines()
+    ]
+    assert len({path for _, _, path in rows}) == len(rows)
     started = {path.rsplit("/", 1)[0] for _, _, path in rows}
     committed = {path.rsplit("/", 1)[0] for _, _, path in rows if path.endswith("metadata.json")}
-    assert 0 < len(started - committed) < 20
+    assert 0 < len(started - committed) < 10

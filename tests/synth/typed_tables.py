@@ -124,7 +124,12 @@ def _node_tables(fleet):
             for a, b, _ in _runs(n.history, lambda s: s.cordoned)
         ]
         + [
-            {"node_uid": t.node.uid, "kind": t.kind, "planned": t.planned, "action": t.action or None}
+            {
+                "node_uid": t.node.uid,
+                "kind": t.kind,
+                "planned": t.planned,
+                "action": t.action or None,
+            }
             | span(t.start, t.end if t.end < fleet.sim.stop else None)
             for t in fleet.sim.trace.tickets
         ],

@@ -1,0 +1,137 @@
+"""Every notebook runs on a small lake, is committed without outputs, and keeps its form."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from goodput.lake import Lake
+from goodput.sources.typed import import_files
+from goodput.warehouse.build import build
+from goodput.window import Window
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+# Two nodes; a job that loses half an hour to a GPU that fell off the bus, and then ends well.
+TABLES = {
+    "nodes": """\
+node_uid,name,pool,gpus,registered_at,ready_at
+n-1,gpu-1,train,8,2026-03-02T00:00:00Z,2026-03-02T00:00:00Z
+n-2,gpu-2,train,8,2026-03-02T00:00:00Z,2026-03-02T00:00:00Z
+""",
+    "jobs": """\
+job,name,namespace,kind,state,ended_at
+j-1,llama,ml,training,succeeded,2026-03-02T06:00:00Z
+""",
+    "attempts": """\
+job,attempt,start,end,outcome
+j-1,1,2026-03-02T01:00:00Z,2026-03-02T02:00:00Z,failed
+j-1,2,2026-03-02T02:10:00Z,2026-03-02T06:00:00Z,succeeded
+""",
+    "pods": """\
+pod_uid,name,job,attempt,node_uid,gpus,bound_at,running_at,terminated_at
+p-1,llama-0,j-1,1,n-1,8,2026-03-02T01:00:00Z,2026-03-02T01:00:00Z,2026-03-02T02:00:00Z
+p-2,llama-0,j-1,2,n-2,8,2026-03-02T02:10:00Z,2026-03-02T02:10:00Z,2026-03-02T06:00:00Z
+""",
+    "steps": """\
+job,attempt,first,last,start,end
+j-1,1,1,50,2026-03-02T01:10:00Z,2026-03-02T02:00:00Z
+j-1,2,21,230,2026-03-02T02:20:00Z,2026-03-02T05:50:00Z
+""",
+    "checkpoints": """\
+job,attempt,step,write_start,committed_at
+j-1,1,20,2026-03-02T01:30:00Z,2026-03-02T01:30:00Z
+j-1,2,230,2026-03-02T05:50:00Z,2026-03-02T05:50:00Z
+""",
+    "evidence": """\
+node_uid,job,attempt,t,source,value
+n-1,j-1,1,2026-03-02T02:00:00Z,xid,79
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("notebooks")
+    (folder / "tables").mkdir()
+    for name, text in TABLES.items():
+        (folder / "tables" / f"{name}.csv").write_text(text)
+    lake = Lake.open(folder / "lake", create=True)
+    result = import_files(lake, folder / "tables")
+    assert result.quarantined == 0
+    build(lake, Window.of_week("2026-W10"))
+    return folder / "lake"
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.name)
+def notebook(request):
+    return read(request.param)
+
+
+def code(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def test_its_title_is_a_question(notebook):
+    assert re.match(r"# .+\?\n", notebook.cells[0].source)
+
+
+def test_its_first_code_is_the_parameters_alone(notebook):
+    first = code(notebook)[0]
+    assert first.metadata["tags"] == ["parameters"]
+    assert first.source == 'lake = "../demo/lake"'
+
+
+def test_it_is_committed_without_outputs(notebook):
+    assert [cell for cell in code(notebook) if cell.outputs or cell.execution_count] == []
+
+
+def test_it_uses_the_public_interface_only(notebook):
+    text = "\n".join(cell.source for cell in code(notebook))
+    assert re.findall(r"(?:from|import) goodput\S*.*", text) == ["import goodput as gp"]
+
+
+def test_a_sentence_follows_every_chart(notebook):
+    cells = notebook.cells
+    charts = [i for i, cell in enumerate(cells) if "go.Figure(" in cell.source]
+    assert charts
+    assert [i for i in charts if "Markdown(" not in cells[i + 1].source] == []
+
+
+def outputs(notebook, mime):
+    found = []
+    for cell in code(notebook):
+        for output in cell.outputs:
+            found += [output.data[mime]] if mime in output.get("data", {}) else []
+    return found
+
+
+@pytest.fixture(scope="module")
+def first_look(lake):
+    """01_first_look.ipynb, executed on the small lake."""
+    notebook = read(ROOT / "notebooks" / "01_first_look.ipynb")
+    code(notebook)[0].source = f"lake = {str(lake)!r}"
+    NotebookClient(notebook, timeout=120).execute()
+    return notebook
+
+
+def test_the_first_look_draws_its_charts_and_says_what_they_show(first_look):
+    assert len(outputs(first_look, "application/vnd.plotly.v1+json")) == 2
+    paid, cost = outputs(first_look, "text/markdown")
+    assert paid.startswith("The bars sum to the **2,688** GPU-hours that were paid;")
+    assert cost.startswith("*GPU lost from the bus* cost most:")
+
+
+def test_the_first_look_ends_with_the_answer(first_look):
+    [answer] = [output.text for output in code(first_look)[-1].outputs]
+    # 20 steps kept of the first attempt, 210 of the second, a minute each, on 8 of 16 GPUs.
+    share = (20 + 210) / 60 * 8 / (16 * 24 * 7)
+    assert answer.startswith(f"{share:.1%} of the paid GPU time became training progress.")
+    assert "interruption was llama, attempt 1: gpu.lost" in answer

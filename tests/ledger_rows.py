@@ -13,6 +13,13 @@ class LedgerBench:
     def __init__(self, model):
         self.model = model
 
+    def settings(self, text):
+        """Takes the lines `window A B`, `as_of T` and `param NAME VALUE`."""
+        lines = [line.split() for line in text.splitlines()]
+        words = {line[0]: line[1:] for line in lines if line[0] != "param"}
+        params = {line[1]: line[2] for line in lines if line[0] == "param"}
+        self.model.window(*words["window"], *words.get("as_of", [None]), **params)
+
     def given(self, table, text):
         """Puts raw rows; the cluster is filled in, and beats are written `from to every | …`."""
         header, rows = parse_table(text)
@@ -49,11 +56,18 @@ class LedgerBench:
 
     def ledger(self):
         """{(state, cause): GPU-seconds} of the window, exactly."""
-        self.model.rebuild("ledger.gpu_time")
+        self._rebuild("ledger.gpu_time", "ledger.device_health", "ledger.interruptions")
         rows = self.model.con.execute(
             "select state, cause, sum(unit_ms)::varchar from ledger.gpu_time group by all"
         ).fetchall()
         return {(state, cause): Fraction(int(amount), GPU_SECOND) for state, cause, amount in rows}
+
+    def _rebuild(self, *tables):
+        """Runs once each the models that the tables need."""
+        needed = set().union(*(self.model._needed(table) for table in tables))
+        for model in self.model.models:
+            if model.table in needed:
+                self.model.con.execute(f"create or replace table {model.table} as\n{model.sql}")
 
     def broken_checks(self):
         """The checks that return rows over the ledger as it stands, errors only."""

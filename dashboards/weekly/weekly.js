@@ -5,10 +5,16 @@
   const byId = (id) => document.getElementById(id);
   const say = (text) => { byId("status").textContent = text; };
 
+  /* ---- what is large lies in the page as base64 of gzip */
+  const unpack = async (id) => {
+    const bytes = Uint8Array.from(atob(byId(id).textContent), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).text();
+  };
+
   /* ---- charts: figures name colours as CSS variables, so one figure serves light, dark and paper */
   const figures = JSON.parse(byId("figures").textContent);
   const variable = /^var\((--[\w-]+)\)$/;
-  const drawn = new Set();
 
   const resolve = (value, styles) => {
     if (typeof value === "string") {
@@ -24,30 +30,22 @@
 
   const draw = (element) => {
     const figure = resolve(figures[element.dataset.figure], getComputedStyle(root));
-    drawn.add(element);
     Plotly.react(element, figure.data, figure.layout, { displayModeBar: false, responsive: true });
   };
 
   const charts = document.querySelectorAll(".chart");
-  const watcher = new IntersectionObserver((entries) => {
-    for (const entry of entries) {
-      if (entry.isIntersecting) {
-        watcher.unobserve(entry.target);
-        draw(entry.target);
-      }
-    }
-  }, { rootMargin: "600px" });
-  charts.forEach((element) => watcher.observe(element));
-
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn.forEach(draw));
-  addEventListener("beforeprint", () => {
-    root.classList.add("printing");
+  unpack("plotly").then((library) => {
+    const script = document.createElement("script");
+    script.textContent = library;
+    document.head.append(script);
     charts.forEach(draw);
+    const redraw = () => charts.forEach(draw);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+    addEventListener("beforeprint", redraw);
+    addEventListener("afterprint", redraw);
   });
-  addEventListener("afterprint", () => {
-    root.classList.remove("printing");
-    drawn.forEach(draw);
-  });
+  addEventListener("beforeprint", () => root.classList.add("printing"));
+  addEventListener("afterprint", () => root.classList.remove("printing"));
 
   /* ---- commands */
   const copy = async (text) => {
@@ -76,12 +74,6 @@
   const PAGE = 100;
   const dash = "–";
   const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-
-  const unpack = async (id) => {
-    const bytes = Uint8Array.from(atob(byId(id).textContent), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return JSON.parse(await new Response(stream).text());
-  };
 
   const fixed = (value, digits) =>
     value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
@@ -163,7 +155,7 @@
     let sorted = null;
 
     const load = async () => {
-      data ??= await unpack(grid.dataset.packed);
+      data ??= JSON.parse(await unpack(grid.dataset.packed));
       return data;
     };
     const append = () => {

@@ -33,8 +33,8 @@ def command(
 ) -> None:
     """Make every model for a window from the lake, then run the checks.
 
-    Without a window it takes the last whole ISO week that has data, and says which. Exits with 3
-    if a check of severity error found rows; the models are there all the same.
+    Without a window it takes the last whole ISO week that the data reach, and says which. Exits
+    with 3 if a check of severity error found rows; the models are there all the same.
     """
     from goodput.warehouse.build import build
     from goodput.warehouse.windows import default_window
@@ -43,7 +43,7 @@ def command(
     window = chosen_window(start, end, week)
     if window is None:
         window = default_window(lake, as_of)
-        say(f"window: {window.iso_week}, the last whole week with data")
+        say(f"window: {window.iso_week}, the last whole week that the data reach")
     result = build(lake, window, as_of, {**context.settings.params, **parsed_params(params)})
     say(f"built {result.database}")
     report_checks(result.checks)

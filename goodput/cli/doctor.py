@@ -10,7 +10,7 @@ from goodput.errors import GoodputError, SourceUnreachable
 
 @click.command(
     short_help="Say what is reachable, fresh, built and missing.",
-    epilog="Example: goodput --lake /data/lake doctor",
+    epilog="Example: goodput doctor -o json",
 )
 @output_option
 @click.pass_obj

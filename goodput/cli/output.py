@@ -53,6 +53,11 @@ def json_value(value: Any) -> Any:
     return value
 
 
+def _write(text: str) -> None:
+    """Data as it is: without `color`, click would cut escape sequences out of it."""
+    click.echo(text, nl=False, color=True)
+
+
 def _instant_text(value: datetime) -> str:
     if value.tzinfo is None:
         return value.isoformat()
@@ -78,9 +83,9 @@ def _print_json(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     opening = "["
     for row in rows:
         record = dict(zip(names, map(json_value, row), strict=True))
-        click.echo(opening + "\n" + json.dumps(record, ensure_ascii=False), nl=False)
+        _write(opening + "\n" + json.dumps(record, ensure_ascii=False))
         opening = ","
-    click.echo("[]" if opening == "[" else "\n]")
+    _write("[]\n" if opening == "[" else "\n]\n")
 
 
 def _print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -90,10 +95,10 @@ def _print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     for row in rows:
         writer.writerow([_csv_cell(value) for value in row])
         if buffer.tell() > 1 << 20:
-            click.echo(buffer.getvalue(), nl=False)
+            _write(buffer.getvalue())
             buffer.seek(0)
             buffer.truncate()
-    click.echo(buffer.getvalue(), nl=False)
+    _write(buffer.getvalue())
 
 
 def _csv_cell(value: Any) -> Any:

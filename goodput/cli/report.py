@@ -49,7 +49,7 @@ def command(
             from goodput.warehouse.windows import default_window
 
             window = default_window(lake, as_of)
-            say(f"window: {window.iso_week}, the last whole week with data")
+            say(f"window: {window.iso_week}, the last whole week that the data reach")
         result = build(lake, window, as_of, context.settings.params)
         warehouse, checks = result.database, result.checks
     write_report(warehouse, out)

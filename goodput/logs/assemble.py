@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from statistics import median_low
 
 from goodput.logs.clock import Stamp
 from goodput.logs.scan import Event
@@ -46,14 +47,20 @@ class Step:
 
 @dataclass(slots=True)
 class Checkpoint:
-    """A save: when it began, when it was durable (None: never seen), where it was said."""
+    """A save: when it began, when it was durable (None: never seen), where it was said.
+
+    `step` is as printed; `position` is the last one it covers, as steps are counted.
+    """
 
     step: int | None
+    position: int | None
     start_ms: int | None
     end_ms: int | None
     line: int
     blocking: bool
+    next_record: int
     complete: bool = False
+    ends_with_next_step: bool = False
 
 
 @dataclass(slots=True)
@@ -115,7 +122,7 @@ class Assembler:
         self._recent: list[tuple[int, int]] = []
         self._step_begin: int | None = None
         self._open_phases: dict[str, tuple[int, int]] = {}
-        self._waiting: list[tuple[Checkpoint, int]] = []
+        self._ready_ms: int | None = None
         self._resume: int | None = None
         self._bar_start: int | None = None
         self._is_weak = self._is_declared = False
@@ -169,6 +176,7 @@ class Assembler:
             )
 
     def _on_train_begin(self, event: Event) -> None:
+        self._ready_ms = event.time.ms if event.time else None
         if self._segment.train_start_ms is None:
             self._segment.train_start_ms = self._at(event)
 
@@ -176,9 +184,8 @@ class Assembler:
         segment = self._segment
         segment.last_line = last_line
         segment.steps = _records(self._raw, segment)
-        for checkpoint, index in self._waiting:
-            if index < len(segment.steps):
-                _commit_at_step(checkpoint, segment.steps[index])
+        for checkpoint in segment.checkpoints:
+            _settle(checkpoint, segment.steps[checkpoint.next_record :][:1])
         ends = [s.end_ms for s in segment.steps if s.end_ms is not None]
         known = [ms for ms in (end_ms, *ends[-1:]) if ms is not None]
         segment.end_ms = max(known, default=None)
@@ -186,12 +193,9 @@ class Assembler:
         if segment.start_ms is None or (starts and starts[0] < segment.start_ms):
             segment.start_ms = starts[0] if starts else segment.start_ms
         segment.phases += [
-            Phase("ckpt_save", c.start_ms, c.end_ms, c.line)
-            for c in segment.checkpoints
-            if c.blocking
-            and c.start_ms is not None
-            and c.end_ms is not None
-            and c.end_ms > c.start_ms
+            phase
+            for checkpoint in segment.checkpoints
+            if (phase := _blocked(checkpoint, segment.steps[checkpoint.next_record :][:1]))
         ]
 
     # --- steps ---
@@ -211,7 +215,18 @@ class Assembler:
         if not self._is_declared:
             segment = self._segment  # it went on after all
             segment.outcome = segment.outcome_line = segment.outcome_ms = None
-        step = _RawStep(position, event, self._step_begin, self._resume, self._bar_start, self._now)
+        begin = self._step_begin
+        if begin is None and (last is None or position <= last):
+            begin = self._ready_ms
+        step = _RawStep(
+            position,
+            event,
+            begin,
+            self._step_begin is not None,
+            self._resume,
+            self._bar_start,
+            self._now,
+        )
         if event.pattern.covers == "bar" and (last is None or position < last):
             step.bar_start = self._bar_start = _bar_start(event, self._now)
         self._raw.append(step)
@@ -236,10 +251,26 @@ class Assembler:
         step = self._step_of(event)
         if any(c.step == step and not c.complete for c in self._segment.checkpoints[-4:]):
             return  # another rank says so, too
-        checkpoint = Checkpoint(step, self._at(event), None, event.line, event.pattern.blocking)
-        self._segment.checkpoints.append(checkpoint)
-        if event.pattern.commit == "next_step":
-            self._waiting.append((checkpoint, len(self._raw)))
+        self._add_checkpoint(event, step, self._at(event), None)
+
+    def _add_checkpoint(
+        self, event: Event, step: int | None, start_ms: int | None, end_ms: int | None
+    ) -> None:
+        pattern = event.pattern
+        is_begin = pattern.event == "checkpoint_begin"
+        self._segment.checkpoints.append(
+            Checkpoint(
+                step,
+                None if step is None else step + pattern.covers_offset,
+                start_ms,
+                end_ms,
+                event.line,
+                blocking=is_begin and pattern.blocking,
+                next_record=len(self._raw),
+                complete=not is_begin,
+                ends_with_next_step=pattern.commit == "next_step",
+            )
+        )
 
     def _on_checkpoint_end(self, event: Event) -> None:
         step = self._step_of(event) if "step" in event.fields else None
@@ -251,25 +282,30 @@ class Assembler:
         self._on_checkpoint_saved(event)
 
     def _on_checkpoint_saved(self, event: Event) -> None:
-        at = self._at(event)
+        at, elapsed = self._at(event), _elapsed_ms(event) or 0
         step = self._step_of(event)
         if not any(c.step == step for c in self._segment.checkpoints[-4:]):
-            self._segment.checkpoints.append(
-                Checkpoint(step, at, at, event.line, blocking=False, complete=True)
-            )
+            self._add_checkpoint(event, step, None if at is None else at - elapsed, at)
 
     def _on_restore_begin(self, event: Event) -> None:
         self._open_phase("restore", event)
+        self._on_resume(event)
 
     def _on_restore_end(self, event: Event) -> None:
         self._close_phase("restore", event)
-        if "step" in event.fields:
-            self._resume = step = self._step_of(event)
-            if step is not None:
-                restore = Restore(step, self._at(event), event.line, bool(self._raw))
-                self._segment.restores.append(restore)
-            if not self._raw:
-                self._segment.resume_step = step
+        self._on_resume(event)
+
+    def _on_resume(self, event: Event) -> None:
+        self._ready_ms = event.time.ms if event.time else self._ready_ms
+        if "step" not in event.fields:
+            return
+        step = self._step_of(event)
+        if step and step != self._resume:
+            restore = Restore(step, self._at(event), event.line, bool(self._raw))
+            self._segment.restores.append(restore)
+        self._resume = step
+        if not self._raw:
+            self._segment.resume_step = step
 
     def _step_of(self, event: Event) -> int | None:
         step = event.fields.get("step")
@@ -313,6 +349,7 @@ class _RawStep:
     position: int
     event: Event
     begin_ms: int | None
+    is_begin_exact: bool
     resume: int | None
     bar_start: int | None
     now: int | None
@@ -377,17 +414,24 @@ def _elapsed_ms(event: Event) -> int | None:
     return round(ms) if ms < _MAX_ELAPSED_MS else None
 
 
-def _commit_at_step(checkpoint: Checkpoint, step: Step) -> None:
-    """A save that training waited for was durable when the next step began."""
-    if checkpoint.complete:
+def _settle(checkpoint: Checkpoint, following: Sequence[Step]) -> None:
+    """A save that training waits for, and that never says so, was durable at the next step."""
+    if checkpoint.complete or not checkpoint.ends_with_next_step or not following:
         return
     checkpoint.complete = True
-    began = step.start_ms
-    floor = checkpoint.start_ms
-    if began is not None and floor is not None and began >= floor:
-        checkpoint.end_ms = began
-    else:
-        checkpoint.end_ms = step.end_ms
+    step, floor = following[0], checkpoint.start_ms
+    begins_after = step.start_ms is not None and floor is not None and step.start_ms >= floor
+    checkpoint.end_ms = step.start_ms if begins_after else step.end_ms
+
+
+def _blocked(checkpoint: Checkpoint, following: Sequence[Step]) -> Phase | None:
+    """The time that training waited: until the save was durable or a step began before that."""
+    start, end = checkpoint.start_ms, checkpoint.end_ms
+    if not checkpoint.blocking or start is None:
+        return None
+    began = [s.start_ms for s in following if s.start_ms is not None and s.start_ms > start]
+    end = min([ms for ms in (end, *began) if ms is not None], default=None)
+    return Phase("ckpt_save", start, end, checkpoint.line) if end and end > start else None
 
 
 def _stride(raw: Sequence[_RawStep]) -> int:
@@ -403,7 +447,26 @@ def _records(raw: Sequence[_RawStep], segment: Segment) -> list[Step]:
     for step in raw:
         before = _record(step, before, stride, segment)
         records.append(before)
+    _estimate_starts(records)
     return records
+
+
+def _estimate_starts(records: Sequence[Step]) -> None:
+    """Lets a record that nothing says the start of take as long as the others usually do.
+
+    The first step is often slower; what it takes longer is start-up.
+    """
+    paces = [
+        (step.end_ms - step.start_ms) // (step.last - step.first + 1)
+        for step in records
+        if step.start_ms is not None and step.end_ms is not None
+    ]
+    if not paces:
+        return
+    pace = median_low(paces)
+    for step in records:
+        if step.start_ms is None and step.end_ms is not None:
+            step.start_ms = step.end_ms - min(pace * (step.last - step.first + 1), _MAX_ELAPSED_MS)
 
 
 def _record(step: _RawStep, before: Step | None, stride: int, segment: Segment) -> Step:
@@ -437,11 +500,12 @@ def _start(step: _RawStep, before: Step | None, count: int) -> int | None:
     if end is None:
         return None
     floor = before.end_ms if before else None
-    if step.begin_ms is not None and step.begin_ms <= end:
-        return step.begin_ms
+    said = step.begin_ms if step.begin_ms is not None and step.begin_ms <= end else None
+    if said is not None and step.is_begin_exact:
+        return said
     elapsed = _elapsed_ms(step.event)
     if elapsed is None or pattern.covers == "bar" or (pattern.covers == "last" and count > 1):
-        start = floor
+        start = floor if floor is not None else said
     else:
         start = end - min(elapsed * count, _MAX_ELAPSED_MS)
         if floor is not None and start - floor < _resolution(step):

@@ -24,8 +24,9 @@ EVENTS = {
     "checkpoint_begin": "a checkpoint of `step` begins to be written",
     "checkpoint_end": "the checkpoint (of `step`, else the one begun last) is durable",
     "checkpoint_saved": "a checkpoint of `step` has been written; when it began is not said",
-    "restore_begin": "a checkpoint begins to be loaded",
-    "restore_end": "training goes on from `step`, loaded from a checkpoint",
+    "restore_begin": "a checkpoint (of `step`) begins to be loaded",
+    "restore_end": "it (or the checkpoint of `step`) is loaded",
+    "resume": "training goes on from `step`",
     "phase_begin": "the phase named by `phase` begins",
     "phase_end": "the phase named by `phase` ends; with `elapsed` it says how long it took",
     "run_start": "a process or run starts; after progress or an end this opens the next attempt",
@@ -63,6 +64,7 @@ _PATTERN_KEYS = {
     "blocking",
     "commit",
     "weak",
+    "covers_offset",
     "example",
 }
 _FORMAT_KEYS = {
@@ -92,6 +94,8 @@ class Pattern:
         covers: what `elapsed` measures: "iteration" (each since the line before, on average),
             "last" (the last iteration alone) or "bar" (all since the bar began).
         offset: added to `step`.
+        covers_offset: added to the step of a checkpoint to give the last position that it covers,
+            where steps are counted from 0 and checkpoints by steps done.
         phase: of phase events.
         outcome: of run_end; None means the group `status` says it.
         blocking: whether training waits for the checkpoint that begins here.
@@ -109,6 +113,7 @@ class Pattern:
     unit: str = "s"
     covers: str = "iteration"
     offset: int = 0
+    covers_offset: int = 0
     phase: str = ""
     outcome: str = ""
     blocking: bool = True

@@ -11,7 +11,7 @@ from goodput._resources import catalog_dir
 # logrotate and kubelet: 0.log.20260105-101112.gz, train.log.1, train.log.2.zst
 _ROTATION = re.compile(r"(?:\.(?:gz|zst|\d{1,3}|\d{8}-\d{6}))+$")
 # A container that restarts in place writes 0.log, 1.log, … into one folder, one after another.
-_CONTAINER_RUN = re.compile(r"(/pods/[^/]+/[^/]+)/\d+\.log$")
+_CONTAINER_RUN = re.compile(r"(_[0-9a-f-]{32,36}/[^/]+)/\d+\.log$")
 _EXTENSION = re.compile(r"\.(?:log|txt|out|err|jsonl?|ndjson)$")
 
 

@@ -55,6 +55,7 @@ class LogRows:
                 self._row(
                     segment=s.index,
                     step=c.step,
+                    position=c.position,
                     began_at=_at(c.start_ms),
                     committed_at=_at(c.end_ms),
                     complete=c.complete,

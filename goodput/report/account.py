@@ -75,9 +75,7 @@ def make_account(
     )
 
 
-def _make_steps(
-    states: Sequence[Row], groups: Sequence[Row], paid: int
-) -> list[tuple[Row, int]]:
+def _make_steps(states: Sequence[Row], groups: Sequence[Row], paid: int) -> list[tuple[Row, int]]:
     members: dict[str, list[Row]] = {}
     for row in states:
         members.setdefault(row["state_group"], []).append(row)

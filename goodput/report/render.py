@@ -1,7 +1,7 @@
 """From the report's result to one HTML file and a Markdown digest, and from nothing else.
 
 The page is whole without script: what matters is text and tables. Script adds charts, sorting,
-filtering and the rows beyond the first. All inline scripts are named by hash in the page's content
+filtering and the rows beyond the first. Its two scripts are named by hash in the page's content
 security policy, which forbids every other script and every request.
 """
 
@@ -89,16 +89,15 @@ INTERRUPTION_COLUMNS = (
 def render_html(report: Mapping[str, Any]) -> str:
     """The weekly page of a result, as one self-contained HTML document."""
     folder = resource_dir("dashboards") / "weekly"
-    scripts = {
-        "plotly": (folder / BUNDLE).read_text(encoding="utf-8"),
-        "page": (folder / "weekly.js").read_text(encoding="utf-8"),
-    }
+    script = (folder / "weekly.js").read_text(encoding="utf-8")
+    library = (folder / BUNDLE).read_text(encoding="utf-8")
     template = _environment(folder, autoescape=True).get_template("weekly.html.j2")
     return template.render(
         **_view(report),
         css=Markup((folder / "weekly.css").read_text(encoding="utf-8")),  # noqa: S704 - ours
-        scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704 - ours
-        script_hashes=[_hash(text) for text in scripts.values()],
+        script=Markup(script),  # noqa: S704 - ours
+        library=squeeze(library),
+        script_hashes=[_hash(script), _hash(library)],
     )
 
 
@@ -158,6 +157,12 @@ def _view(report: Mapping[str, Any]) -> dict[str, Any]:
         "nodes": (NODE_COLUMNS, nodes),
         "interruptions": (INTERRUPTION_COLUMNS, interruptions),
     }
+    figures = {
+        "waterfall": waterfall_figure(
+            report["waterfall"], groups, headline["paid_gpu_hours"], headline["decimals"]
+        ),
+        "classes": classes_figure(report["lost_classes"], headline["decimals"]),
+    }
     return {
         "report": report,
         "headline": headline,
@@ -173,17 +178,8 @@ def _view(report: Mapping[str, Any]) -> dict[str, Any]:
         "heat": _heat_map(report),
         "timeline": make_timeline(report),
         "commands": [line for line in _reproduce(report) if line],
-        "figures": inline_json(
-            {
-                "waterfall": waterfall_figure(
-                    report["waterfall"],
-                    groups,
-                    headline["paid_gpu_hours"],
-                    headline["decimals"],
-                ),
-                "classes": classes_figure(report["lost_classes"], headline["decimals"]),
-            }
-        ),
+        "figures": figures,
+        "figures_json": inline_json(figures),
     }
 
 
@@ -219,13 +215,14 @@ def _view_node(row: Row, labels: dict[str, str]) -> Row:
 
 def _view_interruption(row: Row, labels: dict[str, str]) -> Row:
     label = labels.get(row["class"], row["class"])
+    is_named = row["is_attributed"] or row["domain"] == "unknown"
     # Of what was seen only what weighs something is shown: a gang's end makes many lines.
     telling = [line for line in row["evidence"] if line["is_picked"] or line["strength"]]
     return row | {
         "telling_evidence": [
             line | {"points_to": labels.get(line["class"], line["class"])} for line in telling
         ],
-        "cause": label if row["is_attributed"] else f"Unattributed (suspected: {label})",
+        "cause": label if is_named else f"Unattributed (suspected: {label})",
         "explain": words.explain(row["job"], row["attempt"]),
     }
 
@@ -253,13 +250,19 @@ def _heat_map(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def pack(columns: Sequence[Column], rows: Sequence[Row]) -> str:
-    """All rows of a table for the script: JSON by column, gzip, base64."""
+    """All rows of a table for the script: JSON by column, squeezed."""
     data = {
         "columns": [[column.kind, column.digits] for column in columns],
         "values": [[_pack_value(column, row[column.key]) for row in rows] for column in columns],
     }
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+    return squeeze(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+
+
+def squeeze(text: str) -> str:
+    """Gzip and base64: safe inside any element, and half the size or less."""
+    # A lone surrogate cannot be encoded; the reader sees its number.
+    data = text.encode("utf-8", errors="backslashreplace")
+    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
 
 
 def _pack_value(column: Column, value: Any) -> Any:

@@ -43,15 +43,21 @@ SECTIONS = {
     "class_mechanism": "select * from report.class_mechanism order by class, state_group",
     "availability_days": "select * from report.availability_days order by cluster, pool, day",
     "jobs": "select * from report.jobs order by lost_gpu_hours desc, gpu_hours desc, cluster, job",
-    "nodes": "select * from report.nodes order by cost_gpu_hours desc, cluster, node_name, node_uid",
-    "node_timeline": "select * from report.node_timeline order by cluster, pool, node_name, node_uid",
+    "nodes": (
+        "select * from report.nodes order by cost_gpu_hours desc, cluster, node_name, node_uid"
+    ),
+    "node_timeline": (
+        "select * from report.node_timeline order by cluster, pool, node_name, node_uid"
+    ),
     "interruptions": (
         "select * from report.interruptions "
         "order by lost_gpu_hours desc nulls last, cluster, job, attempt, interrupted_at"
     ),
     "restart_loops": "select * from report.restart_loops order by gpu_hours desc, cluster, job",
     "not_observed": "select * from report.not_observed order by position",
-    "quarantine": "select * from report.quarantine order by row_count desc, cluster, table_name, reason",
+    "quarantine": (
+        "select * from report.quarantine order by row_count desc, cluster, table_name, reason"
+    ),
     "inputs": "select * from report.inputs order by table_name",
     "checks": (
         "select name, severity, row_count, description from checks.summary "
@@ -105,6 +111,15 @@ def _read(con: duckdb.DuckDBPyConnection) -> Row:
     }
 
 
+# `tables` are names out of the database's own catalogue.
+METRICS = """
+select
+    metric, scope, scope_value, cluster, value, low, high, numerator, denominator, event_count, unit
+from ({tables})
+where scope in ('fleet', 'pool', 'grade')
+order by metric, cluster, scope, scope_value
+"""
+
 CLUSTERS = "select distinct cluster from ledger.gpu_time order by cluster"
 
 
@@ -127,19 +142,14 @@ def _read_build(con: duckdb.DuckDBPyConnection) -> Row:
 
 
 def _read_metrics(con: duckdb.DuckDBPyConnection) -> list[Row]:
-    """The metrics of whole fleets, pools and evidence grades; finer scopes have their own tables."""
+    """The metrics of fleets, pools and evidence grades; finer scopes have tables of their own."""
     tables = con.sql(
         "select table_name from duckdb_tables() where schema_name = 'metrics' order by table_name"
     ).fetchall()
     union = " union all by name ".join(f'from metrics."{name}"' for (name,) in tables)
     if not union:
         return []
-    return _rows(
-        con,
-        "select metric, scope, scope_value, cluster, value, low, high, numerator, denominator, "
-        f"event_count, unit from ({union}) where scope in ('fleet', 'pool', 'grade') "
-        "order by metric, cluster, scope, scope_value",
-    )
+    return _rows(con, METRICS.format(tables=union))
 
 
 def _attach_evidence(con: duckdb.DuckDBPyConnection, interruptions: Iterable[Row]) -> None:

@@ -170,7 +170,7 @@ def _walk(paths: Iterable[str | Path]) -> Iterator[Path]:
             yield path
             continue
         for folder, folders, names in os.walk(path):
-            folders.sort()
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in sorted(names):
                 file = Path(folder, name)
                 if not name.startswith(".") and file.is_file():
@@ -279,10 +279,12 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
+        filled = 0
         try:
-            data = self._stream.read(len(buffer))
+            # Piece by piece: what was unpacked before the break must not be lost with it.
+            while filled < len(buffer) and (data := self._stream.read1(len(buffer) - filled)):
+                buffer[filled : filled + len(data)] = data
+                filled += len(data)
         except (EOFError, OSError, zlib.error, zstandard.ZstdError) as error:
             self.flaw = clean_text(error)
-            return 0
-        buffer[: len(data)] = data
-        return len(data)
+        return filled

@@ -16,6 +16,7 @@ _MODE = r"(?P<mode>[-dlbcps][-rwxsStTl]{9}[+.@]?)"
 _LS_TIME = (
     rf"(?:{_ISO}|(?P<month>[A-Z][a-z]{{2}}) +(?P<day>\d{{1,2}}) +(?P<when>\d\d:\d\d|\d{{4}}))"
 )
+_MAX_SIZE = 2.0**53
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
 
 # Tried in this order; the first that matches the whole line says what it is.
@@ -162,7 +163,8 @@ def parse_size(text: str | None) -> int | None:
     if not text:
         return None
     number = re.fullmatch(r"(?:>=)?(\d+(?:\.\d+)?)([KMGTP]?)i?B?", text)
-    return round(float(number[1]) * _UNITS[number[2]]) if number else None
+    size = float(number[1]) * _UNITS[number[2]] if number else _MAX_SIZE
+    return round(size) if size < _MAX_SIZE else None
 
 
 def _written_at(found: dict[str, str | None], zone: tzinfo, year: int | None) -> datetime | None:

@@ -8,6 +8,7 @@ Logging exports them (`jsonPayload`), one a line or all in one JSON array.
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -169,7 +170,8 @@ def _event(entry: dict[str, Any], known_job: str | None, line: int, hints: Hints
 
 def _gpus_per_node(hints: Hints) -> int:
     given = hints.get("gpus", "")
-    return int(given) if given.isdecimal() else int(_catalog()["default_gpus_per_node"])
+    known = re.fullmatch(r"[0-9]{1,4}", given)
+    return int(given) if known else int(_catalog()["default_gpus_per_node"])
 
 
 def _resiliency(entry: dict[str, Any], hints: Hints) -> Row:
@@ -183,7 +185,7 @@ def _resiliency(entry: dict[str, Any], hints: Hints) -> Row:
     return {
         "event": entry["event_type"],
         "t": at,
-        "node_rank": _whole(entry.get("node_rank")),
+        "node_rank": _whole(entry.get("node_rank"), below=2**31),
         "step": step,
     }
 
@@ -241,8 +243,8 @@ def _instant(entry: dict[str, Any], key: str) -> datetime:
     return at
 
 
-def _whole(value: Any) -> int | None:
+def _whole(value: Any, below: int = 2**53) -> int | None:
     """A whole number, also where JSON made a float of it; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return int(value) if value == value and abs(value) < 2**53 else None  # noqa: PLR0124 -- NaN
+    return int(value) if -below < value < below else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from goodput.errors import UsageError
 from goodput.synth.artefacts import write_artefacts
@@ -18,8 +18,6 @@ from goodput.synth.truth import ledger
 from goodput.window import Window
 
 if TYPE_CHECKING:
-    from polars import DataFrame
-
     from goodput.lake import Lake
 
 WEEK = "2026-W48"
@@ -76,32 +74,22 @@ def run_demo(out: Path, seed: int, say: Callable[[str], None], week: str = WEEK)
 
 
 def _collect(out: Path, collected_at: datetime, step: Callable[[str], None]) -> Lake:
-    """The artefacts, through the real collectors, into a new lake."""
+    """The artefacts, as `goodput collect dump` and `goodput import` take them, into a new lake."""
     from goodput.lake import Lake
-    from goodput.sources.dump import collect_dump
+    from goodput.rows import DEFAULT_CLUSTER
+    from goodput.sources.dump import collect_files
+    from goodput.sources.dumped import take_dump
     from goodput.sources.typed import import_files
 
     lake = Lake.open(out / "lake", create=True)
-    collected = collect_dump([out / "artefacts" / name for name in RAW], now=collected_at)
-    step(f"read {len(collected.files)} files")
-    frames = {name: as_frame(name, rows) for name, rows in collected.tables.items() if rows}
-    lake.publish(frames, ingested_from=str(out / "artefacts"), ingested_at=collected_at)
-    import_files(lake, out / "artefacts" / "typed")
-    rows = sum(frame.height for frame in frames.values())
-    refused = len(collected.tables.get("quarantine", []))
-    step(f"filled the lake with {rows} rows, {refused} of them quarantined")
+    folders = [out / "artefacts" / name for name in RAW]
+    reports = collect_files(folders, cluster=DEFAULT_CLUSTER, now=collected_at)
+    taken = take_dump(lake, reports, cluster=DEFAULT_CLUSTER, now=collected_at)
+    imported = import_files(lake, out / "artefacts" / "typed")
+    rows = sum(taken.rows_added.values()) + sum(imported.rows_added.values())
+    refused = taken.quarantined + imported.quarantined
+    step(f"collected {rows:,} rows into the lake, {refused} problems")
     return lake
-
-
-def as_frame(table: str, rows: list[dict[str, Any]]) -> DataFrame:
-    """Rows of a raw table in the contract's types."""
-    from polars import DataFrame
-
-    from goodput.contract import polars_schema
-
-    names = {name for row in rows[:1000] for name in row}
-    schema = {name: kind for name, kind in polars_schema(table).items() if name in names}
-    return DataFrame(rows, schema=schema, orient="row")
 
 
 def _clear(out: Path) -> None:

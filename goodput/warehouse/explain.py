@@ -35,43 +35,44 @@ _NAMES = """
     union select name from staged.jobs
 """
 
-# Devices of a gang are cut at the same instants, so equal intervals are one line with a count of
-# devices, and touching lines that say the same are one line.
+# First what each device did without a break, then devices that did the same at the same time as one
+# line. Two pods may share a device, so pieces of a device may overlap.
 _TIMELINE = f"""
-    with cells as (
-        select
-            {{keys}}, state, cause, domain, confidence, started_at, ended_at,
-            sum(unit_ms) as unit_ms,
-            count(distinct (node_uid, gpu)) as gpus,
-            list(distinct node_name order by node_name) as nodes
-        from ledger.gpu_time
-        where {{filter}} and ($attempt::integer is null or attempt = $attempt)
-        group by all
-    ),
-
-    begun as (
+    with pieces as (
         select
             *,
-            lag((ended_at, gpus, nodes)) over (
-                partition by {{keys}}, state, cause, confidence order by started_at
-            ) is distinct from (started_at, gpus, nodes) as begins
-        from cells
+            coalesce(started_at > max(ended_at) over (
+                partition by {{keys}}, state, cause, confidence, node_uid, gpu
+                order by started_at, ended_at rows between unbounded preceding and 1 preceding
+            ), true) as begins
+        from ledger.gpu_time
+        where {{filter}} and ($attempt::integer is null or attempt = $attempt)
     ),
 
     numbered as (
         select
             *,
             count(*) filter (where begins) over (
-                partition by {{keys}}, state, cause, confidence order by started_at
+                partition by {{keys}}, state, cause, confidence, node_uid, gpu
+                order by started_at, ended_at rows between unbounded preceding and current row
             ) as island
-        from begun
+        from pieces
+    ),
+
+    devices as (
+        select
+            {{keys}}, state, cause, domain, confidence, node_uid, node_name, gpu,
+            min(started_at) as started_at, max(ended_at) as ended_at, sum(unit_ms) as unit_ms
+        from numbered
+        group by {{keys}}, state, cause, domain, confidence, node_uid, node_name, gpu, island
     )
 
     select
-        {{keys}}, min(started_at) as started_at, max(ended_at) as ended_at, state, cause, domain,
-        confidence, gpus, nodes, {_GPU_HOURS} as gpu_hours
-    from numbered
-    group by {{keys}}, state, cause, domain, confidence, gpus, nodes, island
+        {{keys}}, started_at, ended_at, state, cause, domain, confidence,
+        count(*) as gpus, list(distinct node_name order by node_name) as nodes,
+        {_GPU_HOURS} as gpu_hours
+    from devices
+    group by {{keys}}, started_at, ended_at, state, cause, domain, confidence
     order by started_at, ended_at, {{keys}}, state, cause
 """
 

@@ -9,12 +9,14 @@ from goodput.lake import NO_DAY, Lake
 from goodput.warehouse.rawviews import QUARANTINE
 from goodput.window import Window
 
+_SUNDAY = 6
+
 
 def default_window(lake: Lake, as_of: datetime | None = None) -> Window:
-    """The last ISO week that is over and has data to its end, or the newest week with any data.
+    """The last ISO week that the data reach to its end; their only week if they do not fill one.
 
     Args:
-        as_of: the week must be over by then; None means now.
+        as_of: later days do not count; None means now.
 
     Raises:
         NoData: no row in the lake has a time.
@@ -29,8 +31,8 @@ def default_window(lake: Lake, as_of: datetime | None = None) -> Window:
     past = sorted(day for day in days if day <= now)
     if not past:
         raise NoData(f"no row in {lake.url} has a time up to {now}; import or collect some first")
-    mondays = sorted({day - timedelta(days=day.weekday()) for day in past})
-    whole = [monday for monday in mondays if monday + timedelta(days=6) <= min(past[-1], now)]
-    monday = (whole or mondays)[-1]
+    monday = past[-1] - timedelta(days=past[-1].weekday())
+    if past[-1].weekday() != _SUNDAY and past[0] < monday:
+        monday -= timedelta(days=7)
     start = datetime(monday.year, monday.month, monday.day, tzinfo=UTC)
     return Window(start, start + timedelta(days=7))

@@ -32,7 +32,13 @@ edges as (
 ),
 
 climb as (
-    select cluster, uid, owner_uid as top_uid, owner_kind as top_kind, owner_name as top_name, 1 as depth
+    select
+        cluster,
+        uid,
+        owner_uid as top_uid,
+        owner_kind as top_kind,
+        owner_name as top_name,
+        1 as depth
     from edges
 
     union all

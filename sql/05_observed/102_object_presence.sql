@@ -20,7 +20,12 @@ with seen as (
 ),
 
 scopes as (
-    select cluster, kind, namespace, labels, list(distinct observed_at order by observed_at) as listed_at
+    select
+        cluster,
+        kind,
+        namespace,
+        labels,
+        list(distinct observed_at order by observed_at) as listed_at
     from raw.kube_lists
     where observed_at is not null
     group by cluster, kind, namespace, labels
@@ -31,14 +36,16 @@ missed as (
         seen.cluster,
         seen.kind,
         seen.uid,
-        min(list_filter(scopes.listed_at, lambda instant: instant > seen.last_seen_at)[1]) as missing_at
+        min(list_filter(scopes.listed_at, lambda instant: instant > seen.last_seen_at)[1])
+            as missing_at
     from seen
     inner join scopes
-        on seen.cluster = scopes.cluster
-        and seen.kind = scopes.kind
-        and (scopes.namespace is null or scopes.namespace = seen.namespace)
-        and scopes.listed_at[-1] > seen.last_seen_at
-        and (scopes.labels = '{}' or json_contains(coalesce(seen.labels, '{}'), scopes.labels))
+        on
+            seen.cluster = scopes.cluster
+            and seen.kind = scopes.kind
+            and (scopes.namespace is null or scopes.namespace = seen.namespace)
+            and scopes.listed_at[-1] > seen.last_seen_at
+            and (scopes.labels = '{}' or json_contains(coalesce(seen.labels, '{}'), scopes.labels))
     group by seen.cluster, seen.kind, seen.uid
 )
 

@@ -9,7 +9,8 @@ with newest as (
     from raw.kube_events
     qualify row_number() over (
         partition by cluster, uid
-        order by count desc, last_at desc, resource_version desc nulls last, ingested_at desc nulls last
+        order by
+            count desc, last_at desc, resource_version desc nulls last, ingested_at desc nulls last
     ) = 1
 ),
 
@@ -20,7 +21,11 @@ first_times as (
 ),
 
 node_names as (
-    select cluster, uid as node_uid, name, min(try_cast(body ->> '$.metadata.creationTimestamp' as timestamptz)) as created_at
+    select
+        cluster,
+        uid as node_uid,
+        name,
+        min(try_cast(body ->> '$.metadata.creationTimestamp' as timestamptz)) as created_at
     from raw.kube_objects
     where kind = 'Node'
     group by cluster, uid, name
@@ -40,6 +45,7 @@ select
     case when timed.object_kind = 'Pod' then timed.object_uid end as pod_uid
 from timed
 asof left join node_names
-    on timed.cluster = node_names.cluster
-    and timed.object_name = node_names.name
-    and timed.last_at >= node_names.created_at
+    on
+        timed.cluster = node_names.cluster
+        and timed.object_name = node_names.name
+        and timed.last_at >= node_names.created_at

@@ -1,13 +1,14 @@
 -- Each distinct state in which a Node object was seen, in columns.
 --
--- grain: cluster, node_uid, body
+-- grain: cluster, node_uid, version
 
 with seen as (
     select
         cluster,
         uid as node_uid,
         name,
-        body,
+        md5(body) as version,
+        any_value(body) as body,
         bool_or(is_deleted) as is_deleted,
         min(observed_at) as first_seen_at,
         max(observed_at) as last_seen_at,
@@ -16,7 +17,7 @@ with seen as (
         max(try_cast(resource_version as bigint)) as resource_version
     from raw.kube_objects
     where kind = 'Node' and api_version = 'v1'
-    group by cluster, uid, name, body
+    group by cluster, uid, name, md5(body)
 ),
 
 parsed as (
@@ -51,16 +52,16 @@ parsed as (
 
 labelled as (
     select
-        * exclude (node),
-        node.metadata.creationTimestamp as created_at,
-        node.metadata.deletionTimestamp as deletion_at,
+        * exclude (node, body),
+        node.metadata."creationTimestamp" as created_at,
+        node.metadata."deletionTimestamp" as deletion_at,
         coalesce(node.metadata.labels, map()) as labels,
-        node.spec.providerID as provider_id,
+        node.spec."providerID" as provider_id,
         coalesce(node.spec.unschedulable, false) as is_unschedulable,
         coalesce(node.spec.taints, []) as taints,
         coalesce(node.status.capacity, map()) as capacity,
         coalesce(node.status.allocatable, map()) as allocatable,
-        node.status.nodeInfo.bootID as boot_id,
+        node.status."nodeInfo"."bootID" as boot_id,
         coalesce(node.status.conditions, []) as conditions
     from parsed
 ),
@@ -68,11 +69,16 @@ labelled as (
 devices as (
     select
         *,
-        greatest(coalesce(try_cast(labels['nvidia.com/gpu.replicas'] as integer), 1), 1) as replicas,
+        greatest(coalesce(try_cast(labels['nvidia.com/gpu.replicas'] as integer), 1), 1)
+            as replicas,
         coalesce(try_cast(labels['nvidia.com/gpu.count'] as integer), 0) as labelled_gpus,
         regexp_extract(labels['nvidia.com/gpu.product'], 'MIG-(\d+g\.\d+gb)', 1) as single_profile,
         coalesce(
-            try_cast(nullif(regexp_extract(labels['nvidia.com/gpu.product'], '(\d+)GB', 1), '') as integer),
+            try_cast(
+                nullif(
+                    regexp_extract(labels['nvidia.com/gpu.product'], '(\d+)GB', 1), ''
+                ) as integer
+            ),
             case
                 when labels['nvidia.com/gpu.product'] not like '%-MIG-%'
                     then round(try_cast(labels['nvidia.com/gpu.memory'] as integer) / 1024.0)

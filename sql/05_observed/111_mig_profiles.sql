@@ -8,7 +8,9 @@
 with profiles as (
     select distinct unnest(map_keys(capacity)) as resource from observed.node_versions
     union
-    select distinct unnest(json_keys(body, '$.gpu_requests')) from raw.kube_objects where kind = 'Pod'
+    select distinct unnest(json_keys(body, '$.gpu_requests'))
+    from raw.kube_objects
+    where kind = 'Pod'
     union
     select distinct single_profile from observed.node_versions where single_profile <> ''
 ),
@@ -44,6 +46,8 @@ select
     compute_slices,
     memory_slices,
     least(greatest(720 * compute_slices, 630 * memory_slices), 5040) as units,
-    case when 720 * compute_slices >= 630 * memory_slices then compute_slices else memory_slices end as share_of,
+    case
+        when 720 * compute_slices >= 630 * memory_slices then compute_slices else memory_slices
+    end as share_of,
     case when 720 * compute_slices >= 630 * memory_slices then 7 else 8 end as share_in
 from sized

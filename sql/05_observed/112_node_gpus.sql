@@ -1,25 +1,44 @@
--- The physical GPUs behind what a node's device plugin reported, for each of its states.
+-- The physical GPUs behind what a node's device plugin reported, whenever that changed.
 --
 -- MIG devices and time-slicing replicas are brought back to the GPUs they are parts of. 0 or nothing means
 -- that the plugin was silent, not that there are no GPUs.
 --
--- grain: cluster, node_uid, body
+-- grain: cluster, node_uid, version
 
-with resources as (
-    select cluster, node_uid, body, gpu_gib, true as is_capacity, unnest(map_entries(capacity)) as entry
+with changes as (
+    select
+        cluster,
+        node_uid,
+        version,
+        first_seen_at,
+        capacity,
+        allocatable,
+        replicas,
+        labelled_gpus,
+        single_profile,
+        gpu_gib
     from observed.node_versions
+    qualify row(capacity, allocatable, replicas, labelled_gpus, single_profile, gpu_gib)
+        is distinct from lag(row(capacity, allocatable, replicas, labelled_gpus, single_profile, gpu_gib)) over (
+            partition by cluster, node_uid order by first_seen_at nulls first, version
+        )
+),
+
+resources as (
+    select cluster, node_uid, version, gpu_gib, true as is_capacity, unnest(map_entries(capacity)) as entry
+    from changes
 
     union all
 
-    select cluster, node_uid, body, gpu_gib, false, unnest(map_entries(allocatable))
-    from observed.node_versions
+    select cluster, node_uid, version, gpu_gib, false, unnest(map_entries(allocatable))
+    from changes
 ),
 
 counted as (
     select
         resources.cluster,
         resources.node_uid,
-        resources.body,
+        resources.version,
         sum(entry.value) filter (where is_capacity and sharing = 'whole') as whole,
         sum(entry.value) filter (where is_capacity and sharing = 'replica') as replicated,
         sum(entry.value * mig.compute_slices) filter (where is_capacity and sharing = 'mig') as compute_slices,
@@ -32,14 +51,14 @@ counted as (
     left join observed.mig_profiles as mig
         on regexp_extract(entry.key, '(\d+g\.\d+gb)', 1) = mig.profile
         and resources.gpu_gib is not distinct from mig.gpu_gib
-    group by resources.cluster, resources.node_uid, resources.body
+    group by resources.cluster, resources.node_uid, resources.version
 ),
 
 joined as (
     select
         node.cluster,
         node.node_uid,
-        node.body,
+        node.version,
         node.first_seen_at,
         node.replicas,
         node.labelled_gpus,
@@ -52,8 +71,8 @@ joined as (
             ceil(coalesce(counted.compute_slices, 0) / 7), ceil(coalesce(counted.memory_slices, 0) / 8)
         ) as mig_gpus,
         coalesce(counted.whole_allocatable, 0) as whole_allocatable
-    from observed.node_versions as node
-    left join counted using (cluster, node_uid, body)
+    from changes as node
+    left join counted using (cluster, node_uid, version)
     left join observed.mig_profiles as single
         on node.single_profile = single.profile and node.gpu_gib is not distinct from single.gpu_gib
 )
@@ -61,7 +80,7 @@ joined as (
 select
     cluster,
     node_uid,
-    body,
+    version,
     first_seen_at,
     whole,
     cast(whole_allocatable as bigint) as whole_allocatable,

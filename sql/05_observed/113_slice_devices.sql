@@ -30,13 +30,13 @@ slices as (
         cluster,
         slice_name,
         slice.spec.driver as driver,
-        coalesce(slice.spec.pool.name, slice.spec.nodeName) as pool,
+        coalesce(slice.spec.pool.name, slice.spec."nodeName") as pool,
         coalesce(slice.spec.pool.generation, 0) as generation,
-        coalesce(slice.spec.pool.resourceSliceCount, 1) as slice_count,
+        coalesce(slice.spec.pool."resourceSliceCount", 1) as slice_count,
         arg_max(slice.spec.devices, coalesce(observed_at, 'epoch')) as devices,
-        arg_max(slice.spec.nodeName, coalesce(observed_at, 'epoch')) as node_name,
+        arg_max(slice.spec."nodeName", coalesce(observed_at, 'epoch')) as node_name,
         max(case when owner_kind = 'Node' then owner_uid end) as node_uid,
-        min(slice.metadata.creationTimestamp) as created_at,
+        min(slice.metadata."creationTimestamp") as created_at,
         min(observed_at) as first_seen_at,
         max(observed_at) as last_seen_at
     from parsed

@@ -82,11 +82,11 @@ first_ready as (
     select
         cluster,
         node_uid,
-        min(condition.lastTransitionTime) as ready_at
+        min(condition."lastTransitionTime") as ready_at
     from (select cluster, node_uid, created_at, unnest(conditions) as condition from observed.node_versions)
     where condition.type = 'Ready'
         and condition.status = 'True'
-        and condition.lastTransitionTime <= created_at + interval 1 hour
+        and condition."lastTransitionTime" <= created_at + interval 1 hour
     group by cluster, node_uid
 ),
 
@@ -102,7 +102,7 @@ claims as (
                     '[{"type": "VARCHAR", "status": "VARCHAR", "lastTransitionTime": "TIMESTAMPTZ"}]'
                 ),
                 lambda condition: condition.type = 'Launched' and condition.status = 'True'
-            )[1].lastTransitionTime,
+            )[1]."lastTransitionTime",
             try_cast(body ->> '$.metadata.creationTimestamp' as timestamptz)
         )) as launched_at,
         max(try_cast(body ->> '$.metadata.creationTimestamp' as timestamptz)) as created_at,

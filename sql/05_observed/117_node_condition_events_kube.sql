@@ -27,8 +27,8 @@ transitions as (
         condition.reason as reason,
         case
             when condition.type = 'Ready' and condition.status = 'Unknown'
-                then least(condition.lastHeartbeatTime, condition.lastTransitionTime)
-            else condition.lastTransitionTime
+                then least(condition."lastHeartbeatTime", condition."lastTransitionTime")
+            else condition."lastTransitionTime"
         end as occurred_at,
         min(resource_version) as resource_version,
         min(ingested_at) as ingested_at,
@@ -36,7 +36,7 @@ transitions as (
     from conditions
     where condition.status in ('True', 'False', 'Unknown')
         and condition.type is not null
-        and condition.lastTransitionTime is not null
+        and condition."lastTransitionTime" is not null
     group by all
 ),
 

@@ -13,7 +13,7 @@ with taints as (
         slice.gpu,
         taint.key,
         taint.value,
-        coalesce(taint.timeAdded, slice.first_seen_at) as started_at,
+        coalesce(taint."timeAdded", slice.first_seen_at) as started_at,
         slice.driver,
         slice.pool,
         slice.generation

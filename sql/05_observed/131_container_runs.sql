@@ -15,12 +15,12 @@ current_runs as (
         cluster,
         pod_uid,
         status.name as container,
-        coalesce(status.restartCount, 0) as run,
-        coalesce(status.state.running.startedAt, status.state.terminated.startedAt) as started_at,
+        coalesce(status."restartCount", 0) as run,
+        coalesce(status.state.running."startedAt", status.state.terminated."startedAt") as started_at,
         status.state.terminated as terminated,
         first_seen_at
     from containers
-    where status.state.running.startedAt is not null or status.state.terminated.exitCode is not null
+    where status.state.running."startedAt" is not null or status.state.terminated."exitCode" is not null
 ),
 
 last_runs as (
@@ -29,15 +29,15 @@ last_runs as (
         pod_uid,
         status.name as container,
         case
-            when status.state.running.startedAt is null and status.state.terminated.exitCode is null
-                then coalesce(status.restartCount, 0)
-            else coalesce(status.restartCount, 0) - 1
+            when status.state.running."startedAt" is null and status.state.terminated."exitCode" is null
+                then coalesce(status."restartCount", 0)
+            else coalesce(status."restartCount", 0) - 1
         end as run,
-        status.lastState.terminated.startedAt as started_at,
-        status.lastState.terminated as terminated,
+        status."lastState".terminated."startedAt" as started_at,
+        status."lastState".terminated as terminated,
         first_seen_at
     from containers
-    where status.lastState.terminated.exitCode is not null
+    where status."lastState".terminated."exitCode" is not null
 )
 
 select
@@ -46,8 +46,8 @@ select
     container,
     run,
     min(started_at) as started_at,
-    min(terminated.finishedAt) as finished_at,
-    arg_min(terminated.exitCode, coalesce(first_seen_at, 'epoch')) as exit_code,
+    min(terminated."finishedAt") as finished_at,
+    arg_min(terminated."exitCode", coalesce(first_seen_at, 'epoch')) as exit_code,
     arg_min(terminated.reason, coalesce(first_seen_at, 'epoch')) as reason
 from (select * from current_runs union all select * from last_runs)
 where run >= 0

@@ -34,16 +34,16 @@ conditions as (
     select
         cluster,
         pod_uid,
-        min(condition.lastTransitionTime) filter (
+        min(condition."lastTransitionTime") filter (
             where condition.type = 'PodScheduled' and condition.status = 'True'
         ) as scheduled_at,
-        arg_min(condition.reason, condition.lastTransitionTime) filter (
+        arg_min(condition.reason, condition."lastTransitionTime") filter (
             where condition.type = 'DisruptionTarget' and condition.status = 'True'
         ) as disruption,
-        min(condition.lastTransitionTime) filter (
+        min(condition."lastTransitionTime") filter (
             where condition.type = 'DisruptionTarget' and condition.status = 'True'
         ) as disrupted_at,
-        max(condition.lastTransitionTime) filter (
+        max(condition."lastTransitionTime") filter (
             where condition.type = 'Ready' and condition.status = 'False'
         ) as unready_at
     from (select cluster, pod_uid, unnest(conditions) as condition from observed.pod_versions)

@@ -88,10 +88,10 @@ claim_parts as (
         'whole' as sharing,
         len(list_filter(
             claims.claim.status.allocation.devices.results,
-            lambda result: result.driver like 'gpu.%' and not coalesce(result.adminAccess, false)
+            lambda result: result.driver like 'gpu.%' and not coalesce(result."adminAccess", false)
         )) as amount,
         1 as share_of,
-        greatest(coalesce(len(claims.claim.status.reservedFor), 1), 1) as share_in
+        greatest(coalesce(len(claims.claim.status."reservedFor"), 1), 1) as share_in
     from claim_uses
     inner join claims using (cluster, namespace, name)
 ),

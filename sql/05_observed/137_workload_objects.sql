@@ -60,9 +60,9 @@ condition_ends as (
     select
         condition_rows.cluster,
         condition_rows.uid,
-        arg_min(ends.state, condition.lastTransitionTime) as state,
-        arg_min(condition.reason, condition.lastTransitionTime) as reason,
-        min(condition.lastTransitionTime) as ended_at
+        arg_min(ends.state, condition."lastTransitionTime") as state,
+        arg_min(condition.reason, condition."lastTransitionTime") as reason,
+        min(condition."lastTransitionTime") as ended_at
     from condition_rows
     inner join catalog.workload_ends as ends
         on condition_rows.kind = ends.kind
@@ -74,7 +74,7 @@ condition_ends as (
 ),
 
 suspensions as (
-    select cluster, uid, max(condition.lastTransitionTime) as suspended_at
+    select cluster, uid, max(condition."lastTransitionTime") as suspended_at
     from condition_rows
     where condition.type = 'Suspended' and condition.status = 'True'
     group by cluster, uid
@@ -85,6 +85,7 @@ pod_sets as (
         cluster,
         uid,
         sum(pod_set.count) as gpu_pods,
+        max(list_sum(map_values(pod_set.gpu_requests))) as gpus_per_pod,
         sum(pod_set.count) = max(all_pods) as is_all_gpu
     from (
         select
@@ -150,6 +151,7 @@ select
             then coalesce(newest.version.phase_at, newest.end_field_at, nullif(newest.version.observed_at, 'epoch'))
     end as ended_at,
     coalesce(pod_sets.gpu_pods, 0) as gpu_pods,
+    pod_sets.gpus_per_pod,
     coalesce(
         try_cast(newest.version.body ->> '$.spec.elasticPolicy.minReplicas' as integer),
         case when pod_sets.is_all_gpu then try_cast(newest.version.body ->> '$.spec.minAvailable' as integer) end,

@@ -52,8 +52,8 @@ select
     end as kind,
     condition.type,
     condition.reason,
-    condition.lastTransitionTime
+    condition."lastTransitionTime"
 from conditions
-where condition.lastTransitionTime is not null
+where condition."lastTransitionTime" is not null
     and condition.status = 'True'
     and condition.type in ('Admitted', 'Finished', 'Evicted', 'Preempted', 'Requeued')

@@ -17,8 +17,9 @@ last_ends as (
         cluster,
         job,
         bool_and(coalesce(terminated_at, deleted_at, missing_at) is not null) as is_over,
-        bool_and(coalesce(phase = 'Succeeded', false)) as is_succeeded,
-        bool_or(coalesce(phase = 'Failed', false)) as is_failed,
+        -- A child killed for memory leaves exit 0 and phase Succeeded behind.
+        bool_and(coalesce(phase = 'Succeeded' and end_reason is distinct from 'OOMKilled', false)) as is_succeeded,
+        bool_or(coalesce(phase = 'Failed' or end_reason = 'OOMKilled', false)) as is_failed,
         max(coalesce(least(terminated_at, deleted_at), last_seen_at)) as ended_at
     from last_pods
     group by cluster, job
@@ -79,7 +80,8 @@ joined as (
         greatest(pods.ingested_at, object.ingested_at) as ingested_at,
         coalesce(object.ingested_from, pods.ingested_from) as ingested_from
     from from_pods as pods
-    full join (select * from objects where is_ml_only or gpu_pods > 0) as object using (cluster, job)
+    full join objects as object using (cluster, job)
+    where pods.job is not null or object.is_ml_only or object.gpu_pods > 0
 ),
 
 decided as (

@@ -144,7 +144,7 @@ suspended_waits as (
         null::timestamptz as ended_at,
         true as is_suspended,
         object.gpu_pods as pods,
-        1 as gpus_per_pod,
+        object.gpus_per_pod,
         map([]::varchar[], []::varchar[]) as node_selector,
         object.ingested_at,
         object.ingested_from

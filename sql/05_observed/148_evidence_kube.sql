@@ -65,7 +65,7 @@ xid_facts as (
         t,
         'xid' as source,
         coalesce(
-            nullif(regexp_extract(message, 'Xid[^:\n]{0,40}(?:\([^)]*\))?[:=]\s*(\d+)', 1), ''),
+            nullif(regexp_extract(message, '(?i)\bxid(?:\s*\([^)]*\))?[\s:=]+(\d{1,3})\b', 1), ''),
             regexp_extract(reason, '^NvidiaXID(\d+)', 1)
         ) as value,
         node_uid,
@@ -74,13 +74,13 @@ xid_facts as (
         null as type,
         'event ' || coalesce(namespace || '/', '') || name as origin
     from events
-    where regexp_matches(message, 'Xid[^:\n]{0,40}(?:\([^)]*\))?[:=]\s*\d+')
+    where regexp_matches(message, '(?i)\bxid(?:\s*\([^)]*\))?[\s:=]+\d{1,3}\b')
 ),
 
 taint_facts as (
     select distinct
         node.cluster,
-        taint.timeAdded as t,
+        taint."timeAdded" as t,
         'taint' as source,
         taint.key as value,
         node.node_uid,
@@ -91,7 +91,7 @@ taint_facts as (
     from (select cluster, node_uid, name, unnest(taints) as taint from observed.node_versions) as node
     inner join known_reasons
         on known_reasons.scope = 'taint' and regexp_matches(taint.key, known_reasons.pattern)
-    where taint.timeAdded is not null
+    where taint."timeAdded" is not null
 ),
 
 waiting_facts as (

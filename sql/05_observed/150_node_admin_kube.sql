@@ -10,7 +10,7 @@ with signs as (
     select
         cluster,
         node_uid,
-        coalesce(list_filter(taints, lambda t: t.key = 'node.kubernetes.io/unschedulable')[1].timeAdded, first_seen_at) as occurred_at,
+        coalesce(list_filter(taints, lambda t: t.key = 'node.kubernetes.io/unschedulable')[1]."timeAdded", first_seen_at) as occurred_at,
         true as is_cordoned
     from observed.node_versions
     where is_unschedulable
@@ -73,7 +73,7 @@ drain_marks as (
         coalesce(
             list_min(list_transform(
                 list_filter(taints, lambda t: t.key in ('karpenter.sh/disrupted', 'karpenter.sh/disruption', 'ToBeDeletedByClusterAutoscaler')),
-                lambda t: coalesce(t.timeAdded, first_seen_at)
+                lambda t: coalesce(t."timeAdded", first_seen_at)
             )),
             deletion_at
         ) as marked_at
@@ -138,10 +138,10 @@ boots as (
         boot_id,
         min(first_seen_at) as first_seen_at,
         max(last_seen_at) as last_seen_at,
-        max(coalesce(ready.lastHeartbeatTime, last_seen_at)) as last_heartbeat_at,
-        max(case when ready.status <> 'True' then least(ready.lastTransitionTime, ready.lastHeartbeatTime) end) as lost_at,
-        max(case when ready.status = 'True' then ready.lastTransitionTime end) as last_ready_at,
-        min(case when ready.status = 'True' then ready.lastTransitionTime end) as ready_at
+        max(coalesce(ready."lastHeartbeatTime", last_seen_at)) as last_heartbeat_at,
+        max(case when ready.status <> 'True' then least(ready."lastTransitionTime", ready."lastHeartbeatTime") end) as lost_at,
+        max(case when ready.status = 'True' then ready."lastTransitionTime" end) as last_ready_at,
+        min(case when ready.status = 'True' then ready."lastTransitionTime" end) as ready_at
     from (
         select *, list_filter(conditions, lambda c: c.type = 'Ready')[1] as ready
         from observed.node_versions

@@ -15,7 +15,7 @@ select
     attempts.cluster,
     attempts.job,
     attempts.attempt,
-    latest.step,
+    latest.position as step,
     min(coalesce(latest.began_at, latest.committed_at)) as write_start,
     min(latest.committed_at) filter (where latest.complete) as committed_at,
     cast(null as timestamptz) as invalid_at,
@@ -29,6 +29,6 @@ select
 from latest
 inner join observed.log_attempts as attempts using (cluster, log_id, segment)
 where
-    latest.step is not null
+    latest.position is not null
     and coalesce(latest.began_at, latest.committed_at) is not null
-group by attempts.cluster, attempts.job, attempts.attempt, latest.step
+group by attempts.cluster, attempts.job, attempts.attempt, latest.position

@@ -33,6 +33,15 @@ known_jobs as (
         job,
         name,
         lineage
+    from observed.jobs_log
+
+    union
+
+    select
+        cluster,
+        job,
+        name,
+        lineage
     from observed.jobs_tracker
 ),
 

@@ -16,14 +16,32 @@ with given as (
         known(checkpoint.deleted_at) as deleted_at
     from gathered.checkpoints as checkpoint
     semi join staged.jobs using (cluster, job)
+),
+
+written as (
+    select
+        given.* replace (coalesce(given.attempt, writer.attempt) as attempt)
+    from given
+    left join staged.attempts as writer
+        on given.attempt is null
+        and given.cluster = writer.cluster
+        and given.job = writer.job
+        and given.write_started_at >= writer.started_at
+        and (writer.ended_at is null or given.write_started_at < writer.ended_at)
 )
 
+-- A listing of storage cannot see that a checkpoint does not load; what a log found out of the same
+-- checkpoint holds for its listed row too.
 select
-    given.* replace (coalesce(given.attempt, writer.attempt) as attempt)
-from given
-left join staged.attempts as writer
-    on given.attempt is null
-    and given.cluster = writer.cluster
-    and given.job = writer.job
-    and given.write_started_at >= writer.started_at
-    and (writer.ended_at is null or given.write_started_at < writer.ended_at)
+    * replace (
+        coalesce(
+            invalid_at,
+            case
+                when path is not null
+                    then min(case when path is null then invalid_at end) over (
+                        partition by cluster, job, attempt, step
+                    )
+            end
+        ) as invalid_at
+    )
+from written

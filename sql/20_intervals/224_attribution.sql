@@ -43,7 +43,7 @@ drains as (
         and end_ms(admin.ended_at) >= onset.ended_ms
     qualify row_number() over (
         partition by onset.cluster, onset.job, onset.attempt
-        order by admin.started_at, admin.node_uid, admin.kind
+        order by admin.kind = 'drain' desc, admin.started_at, admin.node_uid, admin.kind
     ) = 1
 ),
 

@@ -7,6 +7,6 @@ select
     variables.value as value,
     parameters.unit,
     parameters.description,
-    variables.value is distinct from parameters.value::varchar as is_changed
+    coalesce(variables.value, '') <> coalesce(cast(parameters.value as varchar), '') as is_changed
 from catalog.parameters as parameters
 left join duckdb_variables() as variables on parameters.name = variables.name

@@ -1,5 +1,5 @@
--- Lost GPU time by failure class and by what was happening instead of progress. Time without a cause
--- and productive time are not in it, so it adds up to identity C4 of the standard.
+-- Lost GPU time by failure class and by what was happening instead of progress. Time without a
+-- cause and productive time are not in it, so it adds up to identity C4 of the standard.
 --
 -- grain: class, state_group
 

@@ -66,7 +66,9 @@ select
     jobs.kind,
     jobs.state,
     case
-        when jobs.ended_at >= getvariable('window_start') and jobs.ended_at < getvariable('window_end')
+        when
+            jobs.ended_at >= getvariable('window_start')
+            and jobs.ended_at < getvariable('window_end')
             then jobs.ended_at
     end as ended_at,
     held.attempt_count,
@@ -75,7 +77,9 @@ select
     held.productive_unit_ms / 5040 / 3600000 as productive_gpu_hours,
     held.lost_unit_ms / 5040 / 3600000 as lost_gpu_hours,
     held.unknown_unit_ms / 5040 / 3600000 as unknown_gpu_hours,
-    case when held.other_unit_ms < held.unit_ms then held.productive_unit_ms / held.unit_ms end as goodput,
+    case
+        when held.other_unit_ms < held.unit_ms then held.productive_unit_ms / held.unit_ms
+    end as goodput,
     main_cause.cause as main_class,
     main_cause.unit_ms / 5040 / 3600000 as main_class_gpu_hours
 from held

@@ -11,8 +11,10 @@ with paid as (
         min(gpu_time.pool) as pool,
         count(distinct gpu_time.gpu) as gpu_count,
         sum(gpu_time.unit_ms) as unit_ms,
-        sum(case when states.state_group = 'unavailable' then gpu_time.unit_ms else 0 end) as unavailable_unit_ms,
-        sum(case when states.state_group = 'productive' then gpu_time.unit_ms else 0 end) as productive_unit_ms
+        sum(case when states.state_group = 'unavailable' then gpu_time.unit_ms else 0 end)
+            as unavailable_unit_ms,
+        sum(case when states.state_group = 'productive' then gpu_time.unit_ms else 0 end)
+            as productive_unit_ms
     from ledger.gpu_time as gpu_time
     left join catalog.states as states on gpu_time.state = states.state
     where gpu_time.node_uid is not null
@@ -89,7 +91,8 @@ select
     paid.productive_unit_ms / 5040 / 3600000 as productive_gpu_hours,
     paid.unavailable_unit_ms / 5040 / 3600000 as unavailable_gpu_hours,
     coalesce(stopped.lost_gpu_ms, 0) / 3600000 as interrupted_gpu_hours,
-    (paid.unavailable_unit_ms / 5040 + coalesce(stopped.lost_gpu_ms, 0)) / 3600000 as cost_gpu_hours,
+    (paid.unavailable_unit_ms / 5040 + coalesce(stopped.lost_gpu_ms, 0)) / 3600000
+        as cost_gpu_hours,
     coalesce(health.service_ms, 0) / 3600000 as in_service_hours,
     coalesce(health.service_ms - health.ok_closed_ms, 0) / 3600000 as not_ok_hours,
     health.ok_closed_ms / nullif(health.service_ms, 0) as availability_closed,
@@ -98,7 +101,8 @@ select
     coalesce(stopped.interruption_count, 0) as interruption_count,
     coalesce(classes.classes, []) as classes
 from paid
-left join rollups.node_health as health on paid.cluster = health.cluster and paid.node_uid = health.node_uid
+left join rollups.node_health as health
+    on paid.cluster = health.cluster and paid.node_uid = health.node_uid
 left join outages on paid.cluster = outages.cluster and paid.node_uid = outages.node_uid
 left join stopped on paid.cluster = stopped.cluster and paid.node_uid = stopped.node_uid
 left join classes on paid.cluster = classes.cluster and paid.node_uid = classes.node_uid

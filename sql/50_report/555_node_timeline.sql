@@ -7,6 +7,7 @@
 with grid as (
     select
         getvariable('window_start_ms') as start_ms,
+        getvariable('window_end_ms') - getvariable('window_start_ms') as span_ms,
         greatest(
             1000, (getvariable('window_end_ms') - getvariable('window_start_ms') + 671) // 672
         ) as bucket_ms
@@ -19,7 +20,9 @@ worst as (
         node_name,
         pool
     from report.nodes
-    qualify row_number() over (order by cost_gpu_hours desc, gpu_hours desc, cluster, node_uid) <= 300
+    qualify row_number() over (
+        order by cost_gpu_hours desc, gpu_hours desc, cluster, node_uid
+    ) <= 300
 ),
 
 pieces as (
@@ -81,9 +84,7 @@ cells as (
         worst.node_name,
         worst.pool,
         grid.bucket_ms,
-        unnest(
-            range(0, (getvariable('window_end_ms') - getvariable('window_start_ms') + grid.bucket_ms - 1) // grid.bucket_ms)
-        ) as bucket
+        unnest(range(0, (grid.span_ms + grid.bucket_ms - 1) // grid.bucket_ms)) as bucket
     from worst
     cross join grid
 )

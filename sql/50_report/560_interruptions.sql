@@ -1,6 +1,6 @@
 -- Attempts that ended badly in the window, with the failure class decided and what the end cost.
 --
--- grain: row
+-- grain: cluster, job, attempt
 
 select
     interruptions.cluster,

@@ -22,17 +22,22 @@ with_steps as (
     from staged.steps
 ),
 
+trained as (
+    select distinct cluster, job
+    from rollups.gpu_time
+    where
+        cluster = member
+        and is_allocated
+        and state not in ('A.other', 'A.standby')
+        and job is not null
+),
+
 blind as (
     select
-        count(distinct (held.cluster, held.job)) filter (where with_steps.job is null) as job_count,
-        count(distinct (held.cluster, held.job)) as whole_count
-    from rollups.gpu_time as held
+        count(*) filter (where with_steps.job is null) as job_count,
+        count(*) as whole_count
+    from trained as held
     left join with_steps on held.cluster = with_steps.cluster and held.job = with_steps.job
-    where
-        held.cluster = held.member
-        and held.is_allocated
-        and held.state not in ('A.other', 'A.standby')
-        and held.job is not null
 ),
 
 running as (
@@ -44,15 +49,17 @@ running as (
 
 gaps as (
     select
-        count(*) as gap_count,
-        sum(
-            least(coalesce(epoch_ms(ended_at), getvariable('window_end_ms')), getvariable('window_end_ms'))
-            - greatest(epoch_ms(started_at), getvariable('window_start_ms'))
-        ) as gap_ms
+        greatest(epoch_ms(started_at), getvariable('window_start_ms')) as started_ms,
+        least(
+            coalesce(epoch_ms(ended_at), getvariable('window_end_ms')),
+            getvariable('window_end_ms')
+        ) as ended_ms
     from staged.collector_gaps
-    where
-        epoch_ms(started_at) < getvariable('window_end_ms')
-        and coalesce(epoch_ms(ended_at), getvariable('window_end_ms')) > getvariable('window_start_ms')
+),
+
+gap_time as (
+    select sum(greatest(0, ended_ms - started_ms)) as gap_ms
+    from gaps
 ),
 
 quarantined as (
@@ -60,13 +67,19 @@ quarantined as (
     from report.quarantine
 )
 
-select 10 as position, 'unknown_time' as topic, unknown / 5040 / 3600000 as amount, allocated / 5040 / 3600000 as whole, 'GPU-hours' as unit
+select
+    10 as position,
+    'unknown_time' as topic,
+    unknown / 5040 / 3600000 as amount,
+    allocated / 5040 / 3600000 as whole,
+    'GPU-hours' as unit
 from booked
 union all
 select 20, 'unattributed_loss', unattributed / 5040 / 3600000, lost / 5040 / 3600000, 'GPU-hours'
 from booked
 union all
-select 30, 'provisional_time', provisional / 5040 / 3600000, productive / 5040 / 3600000, 'GPU-hours'
+select
+    30, 'provisional_time', provisional / 5040 / 3600000, productive / 5040 / 3600000, 'GPU-hours'
 from booked
 union all
 select 40, 'jobs_without_steps', job_count, whole_count, 'jobs'
@@ -79,7 +92,7 @@ select 60, 'stale_checks', stale / 5040 / 3600000, paid / 5040 / 3600000, 'GPU-h
 from booked
 union all
 select 70, 'collector_gaps', coalesce(gap_ms, 0) / 3600000, null, 'hours'
-from gaps
+from gap_time
 union all
 select 80, 'quarantined_rows', coalesce(row_count, 0), null, 'rows'
 from quarantined

@@ -4,109 +4,109 @@
 -- grain: table_name
 
 with counted as (
-    select 'nodes' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'nodes' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.nodes
     union all
-    select 'node_conditions' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'node_conditions' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.node_conditions
     union all
-    select 'node_condition_events' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'node_condition_events' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.node_condition_events
     union all
-    select 'node_admin' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'node_admin' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.node_admin
     union all
-    select 'health_checks' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'health_checks' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.health_checks
     union all
-    select 'commitments' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'commitments' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.commitments
     union all
-    select 'jobs' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'jobs' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.jobs
     union all
-    select 'attempts' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'attempts' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.attempts
     union all
-    select 'pods' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'pods' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.pods
     union all
-    select 'pod_events' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'pod_events' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.pod_events
     union all
-    select 'queue' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'queue' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.queue
     union all
-    select 'steps' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'steps' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.steps
     union all
-    select 'step_logs' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'step_logs' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.step_logs
     union all
-    select 'phases' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'phases' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.phases
     union all
-    select 'checkpoints' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'checkpoints' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.checkpoints
     union all
-    select 'markers' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'markers' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.markers
     union all
-    select 'evidence' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'evidence' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.evidence
     union all
-    select 'clock_offsets' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'clock_offsets' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.clock_offsets
     union all
-    select 'collector_gaps' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'collector_gaps' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.collector_gaps
     union all
-    select 'kube_objects' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'kube_objects' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.kube_objects
     union all
-    select 'kube_events' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'kube_events' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.kube_events
     union all
-    select 'kube_lists' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'kube_lists' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.kube_lists
     union all
-    select 'log_files' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'log_files' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.log_files
     union all
-    select 'log_segments' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'log_segments' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.log_segments
     union all
-    select 'log_steps' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'log_steps' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.log_steps
     union all
-    select 'log_phases' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'log_phases' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.log_phases
     union all
-    select 'log_checkpoints' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'log_checkpoints' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.log_checkpoints
     union all
-    select 'log_evidence' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'log_evidence' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.log_evidence
     union all
-    select 'log_restores' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'log_restores' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.log_restores
     union all
-    select 'tracker_events' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'tracker_events' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.tracker_events
     union all
-    select 'checkpoint_files' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'checkpoint_files' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.checkpoint_files
     union all
-    select 'kernel_events' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'kernel_events' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.kernel_events
     union all
-    select 'quarantine' as table_name, count(*) as row_count, max(ingested_at) as newest_ingested_at
+    select 'quarantine' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.quarantine
 )
 
 select
-    table_name,
+    name as table_name,
     row_count,
-    newest_ingested_at
+    newest_at as newest_ingested_at
 from counted
 where row_count > 0

@@ -58,7 +58,11 @@ def test_paths_say_who_wrote_the_log(example):
     [
         ("a/train.log", "a/train.log", "train"),
         ("a/train.log.2.gz", "a/train.log", "train"),
-        ("/var/log/pods/n_p_u/c/1.log.20260105-101112.gz", "/var/log/pods/n_p_u/c", "c"),
+        (
+            "pods/n_p_6f1c2d3e-0000-4000-8000-000000000001/c/1.log.20260105-101112.gz",
+            "pods/n_p_6f1c2d3e-0000-4000-8000-000000000001/c",
+            "c",
+        ),
         ("slurm-77.out", "slurm-77.out", "slurm-77"),
     ],
 )

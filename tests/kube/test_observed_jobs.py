@@ -3,9 +3,15 @@ import json
 import pytest
 
 JOBS = "select name, owner_kind, kind, state, ended_at, team from observed.jobs_kube order by name"
-ATTEMPTS = 'select attempt, start, "end", outcome, min_members from observed.attempts_kube order by job, attempt'
+ATTEMPTS = (
+    'select attempt, start, "end", outcome, min_members '
+    "from observed.attempts_kube order by job, attempt"
+)
 MEMBERS = "select name, attempt, rank from observed.pods_kube order by attempt, rank, name"
-QUEUE = 'select attempt, pool, pods, gpus_per_pod, "from", "to", suspended from observed.queue_kube order by "from"'
+QUEUE = (
+    'select attempt, pool, pods, gpus_per_pod, "from", "to", suspended '
+    'from observed.queue_kube order by "from"'
+)
 TEMPLATE = {
     "spec": {"containers": [{"name": "main", "resources": {"limits": {"nvidia.com/gpu": "8"}}}]}
 }
@@ -224,7 +230,10 @@ def test_a_restart_of_all_containers_in_place_is_an_attempt(make, observed, rows
         (1, "2 00:01", "2 03:00", "failed", None),
         (2, "2 03:00", None, "running", None),
     ]
-    found = "select pod_uid, attempt, bound_at, running_at, released_at, exit_code from observed.pods_kube where rank = 0 order by 2"
+    found = (
+        "select pod_uid, attempt, bound_at, running_at, released_at, exit_code "
+        "from observed.pods_kube where rank = 0 order by 2"
+    )
     assert rows(con, found) == [
         ("uid-j-0-00", 1, "2 00:01", "2 00:02", "2 03:00", 1),
         ("uid-j-0-00#1", 2, "2 03:00", "2 03:10", None, None),
@@ -477,7 +486,10 @@ def test_events_that_the_catalogue_knows_are_evidence(make, observed, rows):
             event(make, "Node", "n1", "n1", "Starting", "2 00:00"),
         )
     )
-    found = "select source, value, node_uid, pod_uid, job, attempt, t from observed.evidence_kube order by t, source"
+    found = (
+        "select source, value, node_uid, pod_uid, job, attempt, t "
+        "from observed.evidence_kube order by t, source"
+    )
     of_pod = ("uid-n1", "uid-j-0-00", "uid-j", 1)
     of_node = ("uid-n1", None, None, None)
     assert rows(con, found) == [

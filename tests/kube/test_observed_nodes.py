@@ -2,9 +2,15 @@ import json
 
 import pytest
 
-NODES = "select name, pool, gpus, registered_at, ready_at, deleted_at from observed.nodes_kube order by 1"
+NODES = (
+    "select name, pool, gpus, registered_at, ready_at, deleted_at "
+    "from observed.nodes_kube order by 1"
+)
 GPUS = "select name, gpus from observed.nodes_kube order by 1"
-ADMIN = 'select kind, action, planned, class, "from", "to" from observed.node_admin_kube order by "from"'
+ADMIN = (
+    'select kind, action, planned, class, "from", "to" '
+    'from observed.node_admin_kube order by "from"'
+)
 TURNS = "select type, status, t from observed.node_condition_events_kube order by type, t"
 
 
@@ -159,7 +165,10 @@ def test_a_device_taint_blocks_its_device_until_a_generation_without_it(make, ob
         make.listed(resource_slice(make, "s1", 1, [device(0), device(1, taints=[taint])])),
         make.listed(resource_slice(make, "s1", 2, [device(0), device(1)], created="2 12:00")),
     )
-    found = 'select node_uid, gpu, type, reason, "from", "to", blocking from observed.node_conditions_kube'
+    found = (
+        'select node_uid, gpu, type, reason, "from", "to", blocking '
+        "from observed.node_conditions_kube"
+    )
     assert rows(con, found) == [
         ("uid-n1", 1, "gpu.nvidia.com/xid", "79", "2 10:00", "2 12:00", True)
     ]

@@ -2,9 +2,15 @@ import json
 
 import pytest
 
-PODS = "select name, attempt, gpus, share, bound_at, running_at, terminated_at, exit_code, reason from observed.pods_kube order by bound_at, name"
+PODS = (
+    "select name, attempt, gpus, share, bound_at, running_at, terminated_at, exit_code, reason "
+    "from observed.pods_kube order by bound_at, name"
+)
 HELD = "select gpus, share from observed.pods_kube"
-ENDS = "select bound_at, running_at, terminated_at, released_at, exit_code, reason from observed.pods_kube"
+ENDS = (
+    "select bound_at, running_at, terminated_at, released_at, exit_code, reason "
+    "from observed.pods_kube"
+)
 
 
 def nodes(make, **more):

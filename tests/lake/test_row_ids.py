@@ -38,8 +38,10 @@ PINNED = [
             "stale_after_s": 180.0,
             "beats": [{"from": NOON, "to": NOON, "every_s": 0.1}],
         },
-        "beats=[{every_s=0.1,from=1772452800000,to=1772452800000}]|check=4:dcgm|"
-        "cluster=7:default|node_uid=1:n|required=true|stale_after_s=180.0",
+        (
+            "beats=[{every_s=0.1,from=1772452800000,to=1772452800000}]|check=4:dcgm|"
+            "cluster=7:default|node_uid=1:n|required=true|stale_after_s=180.0"
+        ),
     ),
     (
         "step_logs",

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from goodput.warehouse.models import find_models
 from tables import bench, make_empty_warehouse, open_warehouse
 
-ALL = ("observed", "staged", "intervals", "ledger", "checks")
+ALL = ("observed", "staged", "intervals", "ledger", "views")
 
 
 @pytest.fixture(scope="session")

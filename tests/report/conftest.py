@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from made_up_week import remake_report, write_warehouse
 from tables import bench, make_empty_warehouse, open_warehouse
@@ -39,8 +40,14 @@ MORE_THAN_ANYONE_READS = "long" * 2500
 
 
 @pytest.fixture(scope="session")
-def empty_warehouse(tmp_path_factory):
-    con = open_warehouse(make_empty_warehouse(tmp_path_factory.mktemp("empty")))
+def empty_path(tmp_path_factory):
+    """A build of a lake without a row."""
+    return make_empty_warehouse(tmp_path_factory.mktemp("empty"))
+
+
+@pytest.fixture(scope="session")
+def empty_warehouse(empty_path):
+    con = open_warehouse(shutil.copy(empty_path, empty_path.with_name("bench.duckdb")))
     yield con
     con.close()
 

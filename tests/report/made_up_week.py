@@ -28,6 +28,7 @@ GPUS = 8
 UNITS = 5040
 SECONDS = 7 * 86400
 
+
 @dataclass
 class Fleet:
     """Rows by table while the week is being made up."""

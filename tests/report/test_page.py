@@ -78,9 +78,7 @@ def test_script_writes_cells_as_the_page_was_written(files, open_page):
     page.locator("#jobs-table").get_by_role("button", name="Lost GPU-hours").click()
     wait_until(page, MORE_ROWS)
     after = rows.all_text_contents()[: len(before)]
-    assert [re.sub(r"\s+", "", row) for row in after] == [
-        re.sub(r"\s+", "", row) for row in before
-    ]
+    assert [re.sub(r"\s+", "", row) for row in after] == [re.sub(r"\s+", "", row) for row in before]
 
 
 def test_filter_keeps_the_jobs_that_have_all_words(files, report, open_page):
@@ -178,7 +176,10 @@ def test_tables_and_figures_say_what_they_are(files, open_page):
         " || table.querySelector('thead th:not([scope])')).length"
     )
     assert unnamed == 0
-    assert page.evaluate("[...document.querySelectorAll('[role=img]')].every(e => e.ariaLabel || e.getAttribute('aria-labelledby'))")
+    assert page.evaluate(
+        "[...document.querySelectorAll('[role=img]')]"
+        ".every(image => image.ariaLabel || image.getAttribute('aria-labelledby'))"
+    )
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the numbers"
 

@@ -272,8 +272,10 @@ def test_a_bad_cell_is_refused_with_its_reason_and_the_rest_is_taken(take, colum
         ("jobs", {"state": "running"}, "job", None, "is required and missing"),
         ("jobs", {"job": ""}, "job", None, "is required and missing"),
         ("jobs", {"job": "A", "state": "done"}, "state", "state=done",
-         "breaks the rule ((state IS NULL) OR (state IN ('running', 'succeeded', 'failed', "
-         "'cancelled')))"),
+         (
+            "breaks the rule ((state IS NULL) OR (state IN ('running', 'succeeded', 'failed', "
+            "'cancelled')))"
+         )),
         ("commitments", {"pool": "a", "gpus": 8, "from": 20, "to": 10}, "to", "to=10, from=20",
          'breaks the rule (("to" IS NULL) OR ("to" >= "from"))'),
     ],

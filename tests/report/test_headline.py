@@ -1,0 +1,93 @@
+"""Verdicts and the sentence of the first screen."""
+
+import pytest
+
+from goodput.report.headline import judge_availability, judge_success, make_sentence
+
+
+def success(numerator, denominator, low, high):
+    return {
+        "value": numerator / denominator if denominator else None,
+        "numerator": numerator,
+        "denominator": denominator,
+        "low": low,
+        "high": high,
+    }
+
+
+@pytest.mark.parametrize(
+    ("metric", "verdict"),
+    [
+        (success(199, 200, 0.972, 0.9999), "undecided"),
+        (success(90, 100, 0.824, 0.951), "missed"),
+        (success(9990, 10000, 0.998, 0.9995), "met"),
+        (success(3, 4, 0.19, 0.99), "too_few"),
+        (success(0, 0, None, None), "none"),
+        (None, "none"),
+    ],
+)
+def test_success_is_judged_by_its_interval(metric, verdict):
+    assert judge_success(metric, 0.995)["verdict"] == verdict
+
+
+def test_nothing_is_judged_without_an_objective():
+    assert judge_success(success(90, 100, 0.8, 0.95), None)["verdict"] == "none"
+
+
+def test_availability_says_what_the_budget_was_and_what_was_used():
+    row = {"scope": "pool", "scope_value": "a", "cluster": "x", "event_count": 100}
+    metrics = [
+        row
+        | {
+            "metric": "node_availability_closed",
+            "value": 0.99,
+            "numerator": 99 * 3600,
+            "denominator": 100 * 3600,
+        },
+        row | {"metric": "node_availability_open", "value": 0.995},
+        row | {"metric": "node_availability_closed", "cluster": "*", "value": 1.0},
+    ]
+    [pool] = judge_availability(metrics, 0.9995)
+    assert pool == {
+        "cluster": "x",
+        "pool": "a",
+        "node_count": 100,
+        "closed": 0.99,
+        "open": 0.995,
+        "sched": None,
+        "objective": 0.9995,
+        "in_service_node_hours": 100.0,
+        "not_ok_node_hours": 1.0,
+        "budget_node_hours": pytest.approx(0.05),
+        "verdict": "missed",
+    }
+
+
+def headline(**changes):
+    return {
+        "decimals": 0,
+        "paid_gpu_hours": 2000.0,
+        "productive_gpu_hours": 1500.0,
+        "lost_gpu_hours": 400.0,
+        "top_causes": [{"class_label": "GPU lost from the bus", "shown_gpu_hours": 300.0}],
+    } | changes
+
+
+def test_sentence_names_the_largest_loss():
+    assert make_sentence(headline()) == (
+        "Of 2,000 GPU-hours paid for, 1,500 became training progress that was kept. 400 were lost "
+        "beyond normal overhead, the largest part, 300, to GPU lost from the bus."
+    )
+
+
+def test_sentence_says_so_when_one_cause_is_all():
+    cause = {"class_label": "Wrong configuration", "shown_gpu_hours": 400.0}
+    assert make_sentence(headline(top_causes=[cause])).endswith(
+        "400 were lost beyond normal overhead, all of it to wrong configuration."
+    )
+
+
+def test_sentence_of_a_week_without_loss():
+    assert make_sentence(headline(top_causes=[])).endswith(
+        "Nothing was lost beyond normal overhead."
+    )

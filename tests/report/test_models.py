@@ -1,0 +1,251 @@
+"""The report's own tables: given rows, expected rows."""
+# ruff: noqa: E501 - tables read better with their rows whole
+
+import duckdb
+import pytest
+
+from goodput.warehouse.models import find_models
+
+
+def test_waterfall_sums_states_and_names_what_it_does_not_know(model):
+    model.given(
+        "ledger.gpu_time",
+        """
+        cluster  node_uid  gpu  started_at  ended_at  unit_ms   state                   cause
+        a        n1        0    00:00       01:00     3600 gs   A.productive.committed  -
+        a        n1        1    00:00       01:00     3600 gs   A.productive.committed  -
+        b        n1        0    00:00       00:30     1800 gs   X.new                   gpu.lost
+        """,
+    )
+    model.given("rollups.clusters", "cluster  member\na  a\nb  b\n*  a\n*  b")
+    model.expect(
+        "report.waterfall",
+        """
+        state                   state_label                   state_group  gpu_hours
+        A.productive.committed  Productive and checkpointed   productive   2
+        X.new                   X.new                         unknown      1/2
+        """,
+    )
+
+
+def test_lost_time_is_split_by_class_and_mechanism(model):
+    model.given(
+        "ledger.gpu_time",
+        """
+        cluster  gpu  started_at  ended_at  unit_ms  state                   cause     domain  confidence  job
+        a        0    00:00       01:00     3600 gs  A.lost.recompute        gpu.lost  infra   95          j
+        a        0    01:00       02:00     3600 gs  A.hang                  gpu.lost  infra   95          j
+        a        0    02:00       03:00     3600 gs  U.not_ready             gpu.lost  infra   20          -
+        a        0    03:00       04:00     3600 gs  A.productive.committed  -         -       -           j
+        a        0    04:00       05:00     3600 gs  I.no_demand             -         -       -           -
+        """,
+    )
+    model.given("rollups.clusters", "cluster  member\na  a")
+    model.given(
+        "ledger.interruptions",
+        """
+        cluster  job  attempt  at     class     domain
+        a        j    1        00:30  gpu.lost  infra
+        a        k    1        00:40  app.code  app
+        """,
+    )
+    model.expect(
+        "report.class_mechanism",
+        """
+        class     state_group  gpu_hours
+        gpu.lost  lost_work    1
+        gpu.lost  hang         1
+        gpu.lost  unavailable  1
+        """,
+    )
+    model.expect(
+        "report.lost_classes",
+        """
+        class     class_label                 owner      gpu_hours  unattributed_gpu_hours  interruption_count  job_count
+        gpu.lost  GPU lost from the bus       Hardware   3          1                       1                   1
+        app.code  Error in the training code  Job owner  0          0                       1                   0
+        """,
+    )
+
+
+def test_a_node_is_out_while_any_device_is_and_once(model):
+    # Two devices out over the same span, a third a little longer; equal spans must not count twice.
+    model.given(
+        "ledger.device_health",
+        """
+        cluster  node_uid  pool  gpu  started_ms  ended_ms  in_service  ok_closed  ok_open  planned
+        a        n1        p     0    22:00       23:00     true        true       true     false
+        a        n1        p     0    23:00       25:00     true        false      true     false
+        a        n1        p     1    22:00       23:00     true        true       true     false
+        a        n1        p     1    23:00       25:00     true        false      true     false
+        a        n1        p     2    22:00       24:30     true        true       true     false
+        a        n1        p     2    24:30       26:00     true        false      false    true
+        a        n2        p     0    22:00       26:00     true        true       true     false
+        """,
+    )
+    model.expect(
+        "report.node_days",
+        """
+        node_uid  day         in_service_ms  not_ok_closed_ms  not_ok_open_ms  planned_ms
+        n1        2026-03-02  7_200_000      3_600_000         0               0
+        n1        2026-03-03  7_200_000      7_200_000         5_400_000       5_400_000
+        n2        2026-03-02  7_200_000      0                 0               0
+        n2        2026-03-03  7_200_000      0                 0               0
+        """,
+    )
+    model.expect(
+        "report.availability_days",
+        """
+        pool  day         node_count  affected_node_count  not_ok_node_hours  availability_closed
+        p     2026-03-02  2           1                    1                  3/4
+        p     2026-03-03  2           1                    2                  1/2
+        """,
+    )
+
+
+def test_a_job_knows_what_it_held_made_and_lost(model):
+    model.given(
+        "ledger.gpu_time",
+        """
+        cluster  gpu  started_at  ended_at  unit_ms  state                   cause          domain    job  attempt
+        a        0    00:00       01:00     3600 gs  A.init                  base.overhead  baseline  j    1
+        a        0    01:00       04:00     10800 gs  A.productive.committed  -              -         j    1
+        a        0    04:00       05:00     3600 gs  A.lost.recompute        net.fabric     infra     j    1
+        a        0    05:00       05:30     1800 gs  A.restore               gpu.mem        infra     j    2
+        a        1    00:00       01:00     3600 gs  A.other                 -              -         s    -
+        """,
+    )
+    model.given("rollups.clusters", "cluster  member\na  a")
+    model.given(
+        "staged.jobs",
+        """
+        cluster  job  name   namespace  team  kind      state      ended_at
+        a        j    train  research   llm   training  succeeded  200:00
+        a        s    chat   product    web   serving   running    -
+        """,
+    )
+    model.expect(
+        "report.jobs",
+        """
+        job_name  team  kind      ended_at  attempt_count  gpu_hours  productive_gpu_hours  lost_gpu_hours  goodput  main_class  main_class_gpu_hours
+        train     llm   training  -         2              11/2       3                     3/2             6/11     net.fabric  1
+        chat      web   serving   -         0              1          0                     0               -        -           -
+        """,
+    )
+
+
+def test_a_node_costs_its_outages_and_the_work_it_broke(model):
+    model.given(
+        "ledger.gpu_time",
+        """
+        cluster  node_uid  node_name  pool  gpu  started_at  ended_at  unit_ms  state                   cause
+        a        n1        one        p     0    00:00       01:00     3600 gs  A.productive.committed  -
+        a        n1        one        p     0    01:00       02:00     3600 gs  U.repair.reboot         gpu.mem
+        """,
+    )
+    model.given(
+        "ledger.interruptions",
+        """
+        cluster  job  attempt  at     class     node_uid  lost_gpu_ms
+        a        j    1        00:30  gpu.lost  n1        7_200_000
+        a        j    2        00:40  gpu.lost  n1        3_600_000
+        """,
+    )
+    model.given(
+        "rollups.node_outages",
+        """
+        cluster  node_uid  started_ms  ended_ms  class    planned  is_birth
+        a        n1        01:00       02:00     gpu.mem  false    false
+        a        n1        00:00       00:01     base.overhead  false  true
+        """,
+    )
+    model.given(
+        "rollups.node_health",
+        """
+        cluster  node_uid  service_ms  ok_closed_ms
+        a        n1        7_200_000   3_600_000
+        """,
+    )
+    model.expect(
+        "report.nodes",
+        """
+        node_name  gpu_count  unavailable_gpu_hours  interrupted_gpu_hours  cost_gpu_hours  availability_closed  outage_count  interruption_count
+        one        1          1                      3                      4               1/2                  1             2
+        """,
+    )
+    assert model.con.sql("select classes from report.nodes").fetchall() == [
+        (["gpu.lost", "gpu.mem"],)
+    ]
+
+
+def test_timeline_shows_what_a_node_did_most_and_nothing_where_it_was_not_paid(model):
+    # A week in 672 buckets makes a quarter of an hour each.
+    model.given(
+        "ledger.gpu_time",
+        """
+        cluster  node_uid  node_name  pool  gpu  started_at  ended_at  unit_ms  state
+        a        n1        one        p     0    00:15       00:30     900 gs   A.productive.committed
+        a        n1        one        p     1    00:15       00:30     900 gs   A.hang
+        a        n1        one        p     2    00:15       00:40     1500 gs  A.hang
+        a        n1        one        p     0    00:30       00:45     900 gs   A.productive.committed
+        """,
+    )
+    model.rebuild("report.node_timeline")
+    [(bucket_ms, cells)] = model.con.sql(
+        "select bucket_ms, cells from report.node_timeline"
+    ).fetchall()
+    assert bucket_ms == 15 * 60 * 1000
+    assert len(cells) == 672
+    assert cells[:4] == ".hp."
+
+
+def test_what_is_not_known_is_an_amount_of_a_whole(model):
+    model.given(
+        "ledger.gpu_time",
+        """
+        cluster  gpu  started_at  ended_at  unit_ms  state                     cause        domain    job
+        a        0    00:00       01:00     3600 gs  A.unknown                 unk.obs_gap  unknown   j
+        a        0    01:00       04:00     10800 gs  A.productive.provisional  -            -         j
+        a        0    04:00       05:00     3600 gs  U.stale                   unk.stale    unknown   -
+        """,
+    )
+    model.given("rollups.clusters", "cluster  member\na  a")
+    model.given("staged.jobs", "cluster  job  kind      state\na  j  training  running")
+    model.given(
+        "staged.collector_gaps",
+        "cluster  source_name  started_at  ended_at\na  api  167:00  200:00",
+    )
+    model.expect(
+        "report.not_observed",
+        """
+        topic               amount  whole  unit
+        unknown_time        1       4      GPU-hours
+        unattributed_loss   2       2      GPU-hours
+        provisional_time    3       3      GPU-hours
+        jobs_without_steps  1       1      jobs
+        jobs_still_running  1       1      jobs
+        stale_checks        1       5      GPU-hours
+        collector_gaps      1       -      hours
+        quarantined_rows    0       -      rows
+        """,
+    )
+
+
+def test_every_input_table_is_counted():
+    [inputs] = [model for model in find_models() if model.table == "report.inputs"]
+    raw = {model.name for model in find_models() if model.schema == "raw"}
+    counted = {name for name in raw if f"from raw.{name}\n" in inputs.sql}
+    assert counted == raw
+
+
+@pytest.mark.parametrize(
+    "model",
+    [model for model in find_models() if model.schema == "report" and model.grain],
+    ids=lambda model: model.name,
+)
+def test_grain_of_the_made_up_week_holds(week, model):
+    con = duckdb.connect(week, read_only=True)
+    grain = ", ".join(model.grain)
+    double = con.sql(f"select {grain} from {model.table} group by {grain} having count(*) > 1")
+    assert double.fetchall() == []
+    con.close()

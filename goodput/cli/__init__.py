@@ -22,6 +22,7 @@ VERBS = (
     "metrics",
     "report",
     "explain",
+    "diff",
     "query",
     "schema",
     "compact",

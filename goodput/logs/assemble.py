@@ -25,6 +25,8 @@ _STATUS = {
 _RECENT = 64
 # A time above the line may be this much of a step older than the step's end and still be it.
 _TOLERANCE = 10
+# A pause begins this close to the end of a step when it follows it: logs show whole seconds.
+_ROUNDING_MS = 1000
 # A longer time is no time that a run could measure.
 _MAX_ELAPSED_MS = 10 * 366 * 86_400_000
 
@@ -197,6 +199,7 @@ class Assembler:
             for checkpoint in segment.checkpoints
             if (phase := _blocked(checkpoint, segment.steps[checkpoint.next_record :][:1]))
         ]
+        _begin_after_phases(segment)
 
     # --- steps ---
 
@@ -432,6 +435,26 @@ def _blocked(checkpoint: Checkpoint, following: Sequence[Step]) -> Phase | None:
     began = [s.start_ms for s in following if s.start_ms is not None and s.start_ms > start]
     end = min([ms for ms in (end, *began) if ms is not None], default=None)
     return Phase("ckpt_save", start, end, checkpoint.line) if end and end > start else None
+
+
+def _begin_after_phases(segment: Segment) -> None:
+    """Lets a step that took over from the one before begin when the pause between them is over.
+
+    Where the log does not measure steps, one seems to begin with the end of the one before, though
+    a save or an evaluation came first.
+    """
+    phases = sorted(segment.phases, key=lambda phase: phase.start_ms)
+    place = 0
+    for before, step in pairwise(segment.steps):
+        if step.start_ms is None or step.end_ms is None or step.start_ms != before.end_ms:
+            continue
+        while place < len(phases) and phases[place].start_ms < step.start_ms - _ROUNDING_MS:
+            place += 1
+        for phase in phases[place:]:
+            if phase.start_ms > step.start_ms + _ROUNDING_MS or phase.end_ms is None:
+                break
+            if step.start_ms < phase.end_ms < step.end_ms:
+                step.start_ms = phase.end_ms
 
 
 def _stride(raw: Sequence[_RawStep]) -> int:

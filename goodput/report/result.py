@@ -55,6 +55,10 @@ SECTIONS = {
     ),
     "restart_loops": "select * from report.restart_loops order by gpu_hours desc, cluster, job",
     "not_observed": "select * from report.not_observed order by position",
+    "unclassified": (
+        "select * from report.unclassified "
+        "order by row_count desc, cluster, source, value limit 100"
+    ),
     "quarantine": (
         "select * from report.quarantine order by row_count desc, cluster, table_name, reason"
     ),

@@ -14,7 +14,7 @@ from goodput.synth.files import instant, rfc3339, write_ndjson, write_text
 from goodput.synth.fleet import Checkpoint, Job, Node
 from goodput.synth.plan import Fleet
 from goodput.synth.simulate import Ticket
-from goodput.synth.trainlogs import checkpoint_root, listed
+from goodput.synth.trainlogs import checkpoint_root, listed, nemo_folder
 
 SHARDS = 8
 SHARD_BYTES = 1_732_608_000
@@ -83,12 +83,12 @@ LAYOUTS = {
     ),
     "torchtitan": Layout("step-{step}/__{n}_0.distcp", commits=("step-{step}/.metadata",)),
     "nemo": Layout(
-        "{name}-step={index}-last/weights/__{n}_0.distcp",
+        "{folder}/weights/__{n}_0.distcp",
         commits=(
-            "{name}-step={index}-last/weights/.metadata",
-            "{name}-step={index}-last/weights/metadata.json",
+            "{folder}/weights/.metadata",
+            "{folder}/weights/metadata.json",
         ),
-        unfinished="{name}-step={index}-last-unfinished",
+        unfinished="{folder}-unfinished",
     ),
     "maxtext": Layout(
         "checkpoints/{index}/items/d/{n:032x}",
@@ -107,7 +107,7 @@ def _files(job: Job, checkpoint: Checkpoint) -> Iterator[tuple[int, int, str]]:
 
     def path(text: str, n: int = 0) -> str:
         step = checkpoint.step
-        return text.format(step=step, index=step - 1, name=job.spec.name, n=n)
+        return text.format(step=step, index=step - 1, folder=nemo_folder(job, step), n=n)
 
     for name in layout.first:
         yield checkpoint.start, 13_122, path(name)

@@ -16,6 +16,7 @@ from goodput.synth.fleet import Attempt, Checkpoint, Job, Record
 from goodput.synth.plan import Fleet
 
 Line = tuple[int, str]
+BATCH = 256
 
 
 @dataclass(frozen=True)
@@ -78,17 +79,17 @@ NEMO = Dialect(
         "global_step: {index} | reduced_train_loss: {loss:.4f} | train_step_timing in s: {s:.3f} | "
         "consumed_samples: {samples}"
     ),
-    loading="Restoring states from the checkpoint path at {root}/{name}-step={index}-last",
-    loaded="Restored all states from the checkpoint at {root}/{name}-step={index}-last",
+    loading="Restoring states from the checkpoint path at {root}/{folder}",
+    loaded="Restored all states from the checkpoint at {root}/{folder}",
     begins="",
     saving=(
         "[NeMo I {clock} model_checkpoint:497] Scheduled async checkpoint save for "
-        "{root}/{name}-step={index}-last.ckpt"
+        "{root}/{folder}.ckpt"
     ),
     saved="",
     committed=(
         "[NeMo I {clock} model_checkpoint:522] Async checkpoint save for step {step} "
-        "({root}/{name}-step={index}-last.ckpt) finalized successfully."
+        "({root}/{folder}.ckpt) finalized successfully."
     ),
     evaluated="",
     done="`Trainer.fit` stopped: `max_steps={total}` reached.",
@@ -120,6 +121,12 @@ def checkpoint_root(job: Job) -> str:
     """Where the job's checkpoints are; its run lineage."""
     scheme = "/mnt/ckpt" if job.spec.fmt in ("megatron", "torchtitan", "nemo") else "s3://ml-ckpt"
     return f"{scheme}/{job.spec.namespace}/{job.spec.name}"
+
+
+def nemo_folder(job: Job, step: int) -> str:
+    """How NeMo names the checkpoint that covers `step` steps."""
+    details = f"step={step - 1}-consumed_samples={step * BATCH}.0"
+    return f"{job.spec.name}--val_loss=0.00-{details}-last"
 
 
 def write_logs(fleet: Fleet, out: Path) -> None:
@@ -227,13 +234,14 @@ def _say(text: str, job: Job, step: int, t: int, **more: float) -> Iterator[Line
         "root": checkpoint_root(job),
         "world": world,
         "dp": max(1, world // 8),
+        "folder": nemo_folder(job, step),
         "step": step,
         "index": step - 1,
         "next": step + 1,
         "total": spec.steps,
         "last": spec.steps - 1,
         "clock": instant(t).strftime("%Y-%m-%d %H:%M:%S"),
-        "samples": step * 256,
+        "samples": step * BATCH,
         "loss": 1.7 + 9 / (1 + step / 400) ** 0.5 + wobble / 20,
         "norm": 0.2 + wobble,
         "tflops": 400 * spec.step_s / max(took, 1e-9) + wobble,

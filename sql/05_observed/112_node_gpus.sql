@@ -18,14 +18,23 @@ with changes as (
         single_profile,
         gpu_gib
     from observed.node_versions
-    qualify row(capacity, allocatable, replicas, labelled_gpus, single_profile, gpu_gib)
-        is distinct from lag(row(capacity, allocatable, replicas, labelled_gpus, single_profile, gpu_gib)) over (
+    qualify
+        row(capacity, allocatable, replicas, labelled_gpus, single_profile, gpu_gib)
+        is distinct from lag(
+            row(capacity, allocatable, replicas, labelled_gpus, single_profile, gpu_gib)
+        ) over (
             partition by cluster, node_uid order by first_seen_at nulls first, version
         )
 ),
 
 resources as (
-    select cluster, node_uid, version, gpu_gib, true as is_capacity, unnest(map_entries(capacity)) as entry
+    select
+        cluster,
+        node_uid,
+        version,
+        gpu_gib,
+        true as is_capacity,
+        unnest(map_entries(capacity)) as entry
     from changes
 
     union all
@@ -41,16 +50,20 @@ counted as (
         resources.version,
         sum(entry.value) filter (where is_capacity and sharing = 'whole') as whole,
         sum(entry.value) filter (where is_capacity and sharing = 'replica') as replicated,
-        sum(entry.value * mig.compute_slices) filter (where is_capacity and sharing = 'mig') as compute_slices,
-        sum(entry.value * mig.memory_slices) filter (where is_capacity and sharing = 'mig') as memory_slices,
+        sum(entry.value * mig.compute_slices) filter (where is_capacity and sharing = 'mig')
+            as compute_slices,
+        sum(entry.value * mig.memory_slices) filter (where is_capacity and sharing = 'mig')
+            as memory_slices,
         sum(entry.value) filter (where not is_capacity and sharing = 'whole') as whole_allocatable
     from resources
     inner join catalog.gpu_resources as known
-        on entry.key = known.resource
-        or (known.resource like '%-' and starts_with(entry.key, known.resource))
+        on
+            entry.key = known.resource
+            or (known.resource like '%-' and starts_with(entry.key, known.resource))
     left join observed.mig_profiles as mig
-        on regexp_extract(entry.key, '(\d+g\.\d+gb)', 1) = mig.profile
-        and resources.gpu_gib is not distinct from mig.gpu_gib
+        on
+            regexp_extract(entry.key, '(\d+g\.\d+gb)', 1) = mig.profile
+            and resources.gpu_gib is not distinct from mig.gpu_gib
     group by resources.cluster, resources.node_uid, resources.version
 ),
 
@@ -68,7 +81,8 @@ joined as (
         coalesce(counted.replicated, 0) as replicated,
         -- What is cut from one GPU fits into its 7 compute and its 8 memory slices.
         greatest(
-            ceil(coalesce(counted.compute_slices, 0) / 7), ceil(coalesce(counted.memory_slices, 0) / 8)
+            ceil(coalesce(counted.compute_slices, 0) / 7),
+            ceil(coalesce(counted.memory_slices, 0) / 8)
         ) as mig_gpus,
         coalesce(counted.whole_allocatable, 0) as whole_allocatable
     from changes as node

@@ -69,11 +69,15 @@ select
     first_seen_at,
     last_seen_at,
     coalesce(
-        device ->> '$.attributes.parentUUID.string', device ->> '$.basic.attributes.parentUUID.string',
+        device ->> '$.attributes.parentUUID.string',
+        device ->> '$.basic.attributes.parentUUID.string',
         device ->> '$.attributes.uuid.string', device ->> '$.basic.attributes.uuid.string',
         device ->> '$.name'
     ) as gpu_uuid,
-    coalesce(device ->> '$.attributes.productName.string', device ->> '$.basic.attributes.productName.string') as product,
+    coalesce(
+        device ->> '$.attributes.productName.string',
+        device ->> '$.basic.attributes.productName.string'
+    ) as product,
     try_cast(regexp_extract(device ->> '$.name', '^gpu-(\d+)', 1) as integer) as gpu,
     from_json(
         coalesce(device -> '$.taints', device -> '$.basic.taints', '[]'),
@@ -81,5 +85,6 @@ select
     ) as taints
 from devices
 qualify row_number() over (
-    partition by cluster, driver, pool, generation, device ->> '$.name' order by last_seen_at desc, slice_name
+    partition by cluster, driver, pool, generation, device ->> '$.name'
+    order by last_seen_at desc, slice_name
 ) = 1

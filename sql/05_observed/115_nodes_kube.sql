@@ -36,8 +36,18 @@ generations as (
         min(slice.created_at) as created_at,
         max(slice.product) as product
     from observed.slice_devices as slice
-    left join newest on slice.cluster = newest.cluster and slice.node_name = newest.name and slice.node_uid is null
-    group by slice.cluster, coalesce(slice.node_uid, newest.node_uid), slice.driver, slice.pool, slice.generation
+    left join
+        newest
+        on
+            slice.cluster = newest.cluster
+            and slice.node_name = newest.name
+            and slice.node_uid is null
+    group by
+        slice.cluster,
+        coalesce(slice.node_uid, newest.node_uid),
+        slice.driver,
+        slice.pool,
+        slice.generation
 ),
 
 slice_gpus as (
@@ -83,8 +93,13 @@ first_ready as (
         cluster,
         node_uid,
         min(condition."lastTransitionTime") as ready_at
-    from (select cluster, node_uid, created_at, unnest(conditions) as condition from observed.node_versions)
-    where condition.type = 'Ready'
+    from
+        (
+            select cluster, node_uid, created_at, unnest(conditions) as condition
+            from observed.node_versions
+        )
+    where
+        condition.type = 'Ready'
         and condition.status = 'True'
         and condition."lastTransitionTime" <= created_at + interval 1 hour
     group by cluster, node_uid
@@ -137,11 +152,16 @@ lost as (
         group by cluster, node_uid
     ) as last_state
     inner join observed.object_presence as presence
-        on last_state.cluster = presence.cluster
-        and presence.kind = 'Node'
-        and last_state.node_uid = presence.uid
-    inner join meanings on last_state.cluster = meanings.cluster and last_state.node_uid = meanings.node_uid
-    where last_state.ready <> 'True' and coalesce(presence.deleted_at, presence.missing_at) is not null
+        on
+            last_state.cluster = presence.cluster
+            and presence.kind = 'Node'
+            and last_state.node_uid = presence.uid
+    inner join
+        meanings
+        on last_state.cluster = meanings.cluster and last_state.node_uid = meanings.node_uid
+    where
+        last_state.ready <> 'True'
+        and coalesce(presence.deleted_at, presence.missing_at) is not null
 ),
 
 identities as (
@@ -157,7 +177,8 @@ joined as (
         coalesce(newest.name, slice_gpus.node_name) as name,
         coalesce(meanings.pool, 'default') as pool,
         regexp_replace(meanings.instance_type, '^ml\.', '') as instance_type,
-        regexp_replace(coalesce(meanings.gpu_model, slice_gpus.product), '(-SHARED|-MIG-.*)$', '') as gpu_model,
+        regexp_replace(coalesce(meanings.gpu_model, slice_gpus.product), '(-SHARED|-MIG-.*)$', '')
+            as gpu_model,
         meanings.topology,
         coalesce(newest.created_at, slice_gpus.created_at) as registered_at,
         first_ready.ready_at,
@@ -178,11 +199,15 @@ joined as (
     left join first_ready using (cluster, node_uid)
     left join removals using (cluster, node_uid)
     left join claims
-        on newest.cluster = claims.cluster
-        and newest.provider_id = claims.provider_id
-        and claims.node_name is not distinct from newest.name
+        on
+            newest.cluster = claims.cluster
+            and newest.provider_id = claims.provider_id
+            and claims.node_name is not distinct from newest.name
     left join observed.object_presence as presence
-        on identity.cluster = presence.cluster and presence.kind = 'Node' and identity.node_uid = presence.uid
+        on
+            identity.cluster = presence.cluster
+            and presence.kind = 'Node'
+            and identity.node_uid = presence.uid
 )
 
 select
@@ -190,7 +215,8 @@ select
     joined.node_uid,
     joined.name,
     joined.pool,
-    cast(greatest(joined.plugin_gpus, joined.slice_gpus, coalesce(expected.gpus, 0)) as integer) as gpus,
+    cast(greatest(joined.plugin_gpus, joined.slice_gpus, coalesce(expected.gpus, 0)) as integer)
+        as gpus,
     joined.registered_at,
     joined.ready_at,
     -- The removal lies between the last sighting and the list that lacks the node.
@@ -200,7 +226,8 @@ select
     end as deleted_at,
     least(joined.launched_at, joined.registered_at) as paid_from,
     joined.claim_deleted_at as paid_to,
-    case when lost.lost_at > joined.registered_at - interval 1 hour then 'host.lost' end as replaces_cause,
+    case when lost.lost_at > joined.registered_at - interval 1 hour then 'host.lost' end
+        as replaces_cause,
     joined.instance_type,
     joined.gpu_model,
     joined.topology,
@@ -211,7 +238,8 @@ select
 from joined
 left join catalog.instance_types as expected on joined.instance_type = expected.instance_type
 asof left join lost
-    on joined.cluster = lost.cluster
-    and joined.pool = lost.pool
-    and joined.registered_at >= lost.lost_at
+    on
+        joined.cluster = lost.cluster
+        and joined.pool = lost.pool
+        and joined.registered_at >= lost.lost_at
 where joined.registered_at is not null or joined.launched_at is not null

@@ -34,7 +34,8 @@ transitions as (
         min(ingested_at) as ingested_at,
         min(ingested_from) as ingested_from
     from conditions
-    where condition.status in ('True', 'False', 'Unknown')
+    where
+        condition.status in ('True', 'False', 'Unknown')
         and condition.type is not null
         and condition."lastTransitionTime" is not null
     group by all
@@ -57,7 +58,9 @@ select
     followed.status,
     followed.reason,
     case
-        when is_bad_condition(followed.type, followed.status) then greatest(followed.occurred_at, node.ready_at)
+        when
+            is_bad_condition(followed.type, followed.status)
+            then greatest(followed.occurred_at, node.ready_at)
         else followed.occurred_at
     end as t,
     followed.resource_version as rv,

@@ -29,7 +29,9 @@ generations as (
         driver,
         pool,
         generation,
-        lead(min(first_seen_at)) over (partition by cluster, driver, pool order by generation) as next_at
+        lead(min(first_seen_at))
+            over (partition by cluster, driver, pool order by generation)
+            as next_at
     from observed.slice_devices
     group by cluster, driver, pool, generation
 ),
@@ -47,7 +49,8 @@ device_taints as (
     from taints
     inner join generations using (cluster, driver, pool, generation)
     where taints.node_uid is not null
-    group by taints.cluster, taints.node_uid, taints.gpu, taints.key, taints.value, taints.started_at
+    group by
+        taints.cluster, taints.node_uid, taints.gpu, taints.key, taints.value, taints.started_at
 ),
 
 offered as (

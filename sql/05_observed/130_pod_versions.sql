@@ -80,7 +80,8 @@ select
     * exclude (pod, body),
     pod.metadata."creationTimestamp" as created_at,
     pod.metadata."deletionTimestamp" as deletion_at,
-    map_concat(coalesce(pod.metadata.annotations, map()), coalesce(pod.metadata.labels, map())) as labels,
+    map_concat(coalesce(pod.metadata.annotations, map()), coalesce(pod.metadata.labels, map()))
+        as labels,
     pod.spec."nodeName" as node_name,
     coalesce(pod.spec."nodeSelector", map()) as node_selector,
     coalesce(len(pod.spec.containers), 0) as container_count,
@@ -90,12 +91,19 @@ select
     coalesce(pod.status.conditions, []) as conditions,
     coalesce(pod.status."containerStatuses", []) as containers,
     list_concat(
-        coalesce(list_transform(pod.status."containerStatuses", lambda c: c.state.waiting.reason), []),
-        coalesce(list_transform(pod.status."initContainerStatuses", lambda c: c.state.waiting.reason), [])
+        coalesce(
+            list_transform(pod.status."containerStatuses", lambda c: c.state.waiting.reason), []
+        ),
+        coalesce(
+            list_transform(pod.status."initContainerStatuses", lambda c: c.state.waiting.reason), []
+        )
     ) as waiting_reasons,
     list_filter(
         list_append(
-            coalesce(list_transform(pod.status."resourceClaimStatuses", lambda c: c."resourceClaimName"), []),
+            coalesce(
+                list_transform(pod.status."resourceClaimStatuses", lambda c: c."resourceClaimName"),
+                []
+            ),
             pod.status."extendedResourceClaimStatus"."resourceClaimName"
         ),
         lambda claim: claim is not null

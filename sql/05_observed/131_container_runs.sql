@@ -16,11 +16,14 @@ current_runs as (
         pod_uid,
         status.name as container,
         coalesce(status."restartCount", 0) as run,
-        coalesce(status.state.running."startedAt", status.state.terminated."startedAt") as started_at,
+        coalesce(status.state.running."startedAt", status.state.terminated."startedAt")
+            as started_at,
         status.state.terminated as terminated,
         first_seen_at
     from containers
-    where status.state.running."startedAt" is not null or status.state.terminated."exitCode" is not null
+    where
+        status.state.running."startedAt" is not null
+        or status.state.terminated."exitCode" is not null
 ),
 
 last_runs as (
@@ -29,7 +32,9 @@ last_runs as (
         pod_uid,
         status.name as container,
         case
-            when status.state.running."startedAt" is null and status.state.terminated."exitCode" is null
+            when
+                status.state.running."startedAt" is null
+                and status.state.terminated."exitCode" is null
                 then coalesce(status."restartCount", 0)
             else coalesce(status."restartCount", 0) - 1
         end as run,

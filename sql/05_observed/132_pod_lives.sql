@@ -74,8 +74,10 @@ ends as (
         cluster,
         pod_uid,
         max(finished_at) as finished_at,
-        arg_min(exit_code, finished_at) filter (where exit_code <> 0 or reason = 'OOMKilled') as bad_exit_code,
-        arg_min(reason, finished_at) filter (where exit_code <> 0 or reason = 'OOMKilled') as bad_reason,
+        arg_min(exit_code, finished_at) filter (where exit_code <> 0 or reason = 'OOMKilled')
+            as bad_exit_code,
+        arg_min(reason, finished_at) filter (where exit_code <> 0 or reason = 'OOMKilled')
+            as bad_reason,
         -- A status whose times are zero still tells the exit.
         max(exit_code) filter (where exit_code <> 0) as timeless_exit_code,
         max(reason) filter (where exit_code <> 0) as timeless_reason,
@@ -102,7 +104,10 @@ deleted_pods as (
     select newest.cluster, newest.pod_uid, newest.node_name, newest.deletion_at, presence.deleted_at
     from newest
     inner join observed.object_presence as presence
-        on newest.cluster = presence.cluster and presence.kind = 'Pod' and newest.pod_uid = presence.uid
+        on
+            newest.cluster = presence.cluster
+            and presence.kind = 'Pod'
+            and newest.pod_uid = presence.uid
     where presence.deleted_at <= newest.deletion_at and newest.phase not in ('Succeeded', 'Failed')
 ),
 
@@ -110,9 +115,10 @@ placed_deletions as (
     select deleted_pods.*, node_lives.node_uid, node_lives.deleted_at as node_deleted_at
     from deleted_pods
     asof left join node_lives
-        on deleted_pods.cluster = node_lives.cluster
-        and deleted_pods.node_name = node_lives.name
-        and deleted_pods.deletion_at >= node_lives.registered_at
+        on
+            deleted_pods.cluster = node_lives.cluster
+            and deleted_pods.node_name = node_lives.name
+            and deleted_pods.deletion_at >= node_lives.registered_at
 ),
 
 -- Nobody confirms the end of a pod whose node is lost: it stays until the node is back or gone. Where
@@ -146,7 +152,8 @@ joined as (
         conditions.disruption,
         conditions.disrupted_at,
         conditions.unready_at,
-        case when starts.started_count >= newest.container_count then starts.started_at end as running_at,
+        case when starts.started_count >= newest.container_count then starts.started_at end
+            as running_at,
         ends.finished_at,
         coalesce(ends.bad_exit_code, ends.timeless_exit_code, ends.exit_code) as exit_code,
         coalesce(ends.bad_reason, ends.timeless_reason, ends.reason) as container_reason,
@@ -160,7 +167,10 @@ joined as (
     left join scheduled_events using (cluster, pod_uid)
     left join stuck using (cluster, pod_uid)
     left join observed.object_presence as presence
-        on newest.cluster = presence.cluster and presence.kind = 'Pod' and newest.pod_uid = presence.uid
+        on
+            newest.cluster = presence.cluster
+            and presence.kind = 'Pod'
+            and newest.pod_uid = presence.uid
 )
 
 select

@@ -38,8 +38,9 @@ parts as (
         end as share_in
     from requests as request
     inner join catalog.gpu_resources as known
-        on request.entry.key = known.resource
-        or (known.resource like '%-' and starts_with(request.entry.key, known.resource))
+        on
+            request.entry.key = known.resource
+            or (known.resource like '%-' and starts_with(request.entry.key, known.resource))
     left join node_sharing as node using (cluster, node_name)
     left join observed.mig_profiles as mig
         on mig.profile = case
@@ -56,8 +57,12 @@ fractions as (
         1 as amount,
         cast(round(100 * try_cast(labels[fraction.label] as double)) as integer) as hundredths
     from observed.pod_lives
-    cross join (select label from catalog.kube_labels where object = 'pod' and means = 'fraction') as fraction
-    where try_cast(labels[fraction.label] as double) between 0.01 and 0.99 and cardinality(gpu_requests) = 0
+    cross join
+        (select label from catalog.kube_labels where object = 'pod' and means = 'fraction')
+            as fraction
+    where
+        try_cast(labels[fraction.label] as double) between 0.01 and 0.99
+        and cardinality(gpu_requests) = 0
 ),
 
 claims as (
@@ -101,7 +106,13 @@ held as (
 
     union all
 
-    select cluster, pod_uid, 'fraction', amount, hundredths // gcd(hundredths, 100), 100 // gcd(hundredths, 100)
+    select
+        cluster,
+        pod_uid,
+        'fraction',
+        amount,
+        hundredths // gcd(hundredths, 100),
+        100 // gcd(hundredths, 100)
     from fractions
 
     union all

@@ -12,7 +12,9 @@ with labelled as (
         label.means,
         label.priority,
         entry.value
-    from (select cluster, pod_uid, unnest(map_entries(labels)) as entry from observed.pod_lives) as pod
+    from
+        (select cluster, pod_uid, unnest(map_entries(labels)) as entry from observed.pod_lives)
+            as pod
     inner join catalog.kube_labels as label on label.object = 'pod' and entry.key = label.label
     where entry.value <> ''
 ),
@@ -52,9 +54,10 @@ placed as (
         nodes.pool
     from observed.pod_lives as life
     asof left join nodes
-        on life.cluster = nodes.cluster
-        and life.node_name = nodes.name
-        and coalesce(life.bound_at, life.created_at) >= nodes.registered_at
+        on
+            life.cluster = nodes.cluster
+            and life.node_name = nodes.name
+            and coalesce(life.bound_at, life.created_at) >= nodes.registered_at
 )
 
 select
@@ -104,7 +107,9 @@ select
     placed.ingested_from
 from placed
 inner join observed.pod_gpus as gpu using (cluster, pod_uid)
-left join observed.object_owners as owner on placed.cluster = owner.cluster and placed.pod_uid = owner.uid
+left join
+    observed.object_owners as owner
+    on placed.cluster = owner.cluster and placed.pod_uid = owner.uid
 left join meanings using (cluster, pod_uid)
 left join attempt_labels on coalesce(owner.top_kind, 'Pod') = attempt_labels.kind
 left join (

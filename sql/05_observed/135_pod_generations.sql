@@ -17,10 +17,11 @@ with ended as (
 ),
 
 labels as (
-    select cluster, job, attempt_label, row_number() over (
-        partition by cluster, job
-        order by try_cast(attempt_label as integer) nulls last, min(created_at), attempt_label
-    ) - 1 as labelled_generation
+    select
+        cluster, job, attempt_label, row_number() over (
+            partition by cluster, job
+            order by try_cast(attempt_label as integer) nulls last, min(created_at), attempt_label
+        ) - 1 as labelled_generation
     from ended
     where attempt_label is not null
     group by cluster, job, attempt_label
@@ -87,10 +88,12 @@ lasting as (
 merged as (
     select
         *,
-        sum(case when earlier_gone_at > first_bound_at + interval 30 minutes then 0 else 1 end) over (
-            partition by cluster, job
-            order by labelled_generation, inner_generation
-        ) - 1 as generation
+        sum(case when earlier_gone_at > first_bound_at + interval 30 minutes then 0 else 1 end)
+            over (
+                partition by cluster, job
+                order by labelled_generation, inner_generation
+            )
+        - 1 as generation
     from lasting
 )
 

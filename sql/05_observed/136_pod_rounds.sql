@@ -12,7 +12,9 @@ with members as (
         generation.pod_uid,
         generation.job,
         generation.generation,
-        count(*) over (partition by generation.cluster, generation.job, generation.generation) as member_count
+        count(*)
+            over (partition by generation.cluster, generation.job, generation.generation)
+            as member_count
     from observed.pod_generations as generation
     inner join observed.gpu_pods as pod using (cluster, pod_uid)
     where pod.job_kind = 'training'
@@ -29,10 +31,11 @@ restarts as (
         max(after.started_at) as running_at
     from observed.container_runs as before
     inner join observed.container_runs as after
-        on before.cluster = after.cluster
-        and before.pod_uid = after.pod_uid
-        and before.container = after.container
-        and before.run + 1 = after.run
+        on
+            before.cluster = after.cluster
+            and before.pod_uid = after.pod_uid
+            and before.container = after.container
+            and before.run + 1 = after.run
     where before.finished_at is not null
     group by before.cluster, before.pod_uid, before.run
 )

@@ -23,9 +23,10 @@ with versions as (
         try_cast(json_extract_string(object.body, kinds.phase_at_path) as timestamptz) as phase_at
     from raw.kube_objects as object
     inner join catalog.workload_kinds as kinds
-        on object.kind = kinds.kind
-        and kinds.role = 'workload'
-        and regexp_extract(object.api_version, '^(.*)/', 1) = coalesce(kinds.api_group, '')
+        on
+            object.kind = kinds.kind
+            and kinds.role = 'workload'
+            and regexp_extract(object.api_version, '^(.*)/', 1) = coalesce(kinds.api_group, '')
     where object.uid is not null
 ),
 
@@ -65,10 +66,11 @@ condition_ends as (
         min(condition."lastTransitionTime") as ended_at
     from condition_rows
     inner join catalog.workload_ends as ends
-        on condition_rows.kind = ends.kind
-        and condition_rows.api_group is not distinct from ends.api_group
-        and ends.source = 'condition'
-        and condition.type = ends.value
+        on
+            condition_rows.kind = ends.kind
+            and condition_rows.api_group is not distinct from ends.api_group
+            and ends.source = 'condition'
+            and condition.type = ends.value
     where condition.status = 'True'
     group by condition_rows.cluster, condition_rows.uid
 ),
@@ -127,7 +129,9 @@ select
     newest.version.is_ml_only as is_ml_only,
     coalesce(owner.top_uid, newest.uid) as job,
     owner.top_uid is null as is_top,
-    from_json(coalesce(newest.version.body -> '$.metadata.labels', '{}'), '"MAP(VARCHAR, VARCHAR)"') as labels,
+    from_json(
+        coalesce(newest.version.body -> '$.metadata.labels', '{}'), '"MAP(VARCHAR, VARCHAR)"'
+    ) as labels,
     newest.version.body -> '$.metadata.labels' ->> attempt_labels.attempt_label as attempt_label,
     try_cast(newest.version.body ->> '$.metadata.creationTimestamp' as timestamptz) as created_at,
     coalesce(
@@ -138,8 +142,10 @@ select
     suspensions.suspended_at,
     -- What a controller calls a failure of an object that is being deleted is the deletion.
     case
-        when condition_ends.state = 'failed'
-            and condition_ends.ended_at >= try_cast(newest.version.body ->> '$.metadata.deletionTimestamp' as timestamptz)
+        when
+            condition_ends.state = 'failed'
+            and condition_ends.ended_at
+            >= try_cast(newest.version.body ->> '$.metadata.deletionTimestamp' as timestamptz)
             then 'cancelled'
         else coalesce(condition_ends.state, phase_end.state)
     end as state,
@@ -148,13 +154,22 @@ select
         when condition_ends.state is not null
             then coalesce(newest.end_field_at, condition_ends.ended_at)
         when phase_end.state is not null
-            then coalesce(newest.version.phase_at, newest.end_field_at, nullif(newest.version.observed_at, 'epoch'))
+            then
+                coalesce(
+                    newest.version.phase_at,
+                    newest.end_field_at,
+                    nullif(newest.version.observed_at, 'epoch')
+                )
     end as ended_at,
     coalesce(pod_sets.gpu_pods, 0) as gpu_pods,
     pod_sets.gpus_per_pod,
     coalesce(
         try_cast(newest.version.body ->> '$.spec.elasticPolicy.minReplicas' as integer),
-        case when pod_sets.is_all_gpu then try_cast(newest.version.body ->> '$.spec.minAvailable' as integer) end,
+        case
+            when
+                pod_sets.is_all_gpu
+                then try_cast(newest.version.body ->> '$.spec.minAvailable' as integer)
+        end,
         pod_sets.gpu_pods,
         try_cast(newest.version.body ->> '$.spec.trainer.numNodes' as integer)
     ) as min_members,
@@ -167,11 +182,15 @@ left join condition_ends using (cluster, uid)
 left join suspensions using (cluster, uid)
 left join pod_sets using (cluster, uid)
 left join catalog.workload_ends as phase_end
-    on newest.kind = phase_end.kind
-    and newest.api_group is not distinct from phase_end.api_group
-    and phase_end.source = 'phase'
-    and newest.version.phase = phase_end.value
+    on
+        newest.kind = phase_end.kind
+        and newest.api_group is not distinct from phase_end.api_group
+        and phase_end.source = 'phase'
+        and newest.version.phase = phase_end.value
 left join observed.object_owners as owner using (cluster, uid)
 left join attempt_labels on coalesce(owner.top_kind, newest.kind) = attempt_labels.kind
 left join observed.object_presence as presence
-    on newest.cluster = presence.cluster and newest.kind = presence.kind and newest.uid = presence.uid
+    on
+        newest.cluster = presence.cluster
+        and newest.kind = presence.kind
+        and newest.uid = presence.uid

@@ -33,7 +33,14 @@ conditions as (
     from versions
 )
 
-select distinct cluster, uid, job, 'waits' as kind, null::varchar as type, null::varchar as reason, created_at as occurred_at
+select distinct
+    cluster,
+    uid,
+    job,
+    'waits' as kind,
+    null::varchar as type,
+    null::varchar as reason,
+    created_at as occurred_at
 from versions
 where created_at is not null
 
@@ -54,6 +61,7 @@ select
     condition.reason,
     condition."lastTransitionTime"
 from conditions
-where condition."lastTransitionTime" is not null
+where
+    condition."lastTransitionTime" is not null
     and condition.status = 'True'
     and condition.type in ('Admitted', 'Finished', 'Evicted', 'Preempted', 'Requeued')

@@ -23,7 +23,8 @@ with segments as (
 
         union all
 
-        select distinct cluster, pod_uid, 0, null::timestamptz, null::timestamptz, null::integer, null::varchar
+        select distinct
+            cluster, pod_uid, 0, null::timestamptz, null::timestamptz, null::integer, null::varchar
         from observed.pod_rounds
     ) as round on pod.cluster = round.cluster and pod.pod_uid = round.pod_uid
     window following as (partition by pod.cluster, pod.pod_uid order by round.run)
@@ -42,7 +43,12 @@ ranked as (
         row_number() over (
             partition by cluster, job, attempt
             order by
-                case when lower(slot_group) in ('master', 'chief', 'launcher', 'leader') then 0 else 1 end,
+                case
+                    when
+                        lower(slot_group) in ('master', 'chief', 'launcher', 'leader')
+                        then 0
+                    else 1
+                end,
                 try_cast(slot_group as integer),
                 slot_group,
                 slot_index,
@@ -72,8 +78,17 @@ select
     case when next_began_at is null then end_reason else round_reason end as reason,
     case when next_began_at is null then disruption end as disruption,
     -- A pod that vanished keeps its GPUs until it was missed, and nobody knows what it did [0.3 c].
-    case when next_began_at is null and terminated_at is null and deleted_at is null and missing_at is not null then last_seen_at end as last_seen,
-    case when next_began_at is null and terminated_at is null and deleted_at is null then missing_at end as gone_by,
+    case
+        when
+            next_began_at is null
+            and terminated_at is null
+            and deleted_at is null
+            and missing_at is not null
+            then last_seen_at
+    end as last_seen,
+    case
+        when next_began_at is null and terminated_at is null and deleted_at is null then missing_at
+    end as gone_by,
     ingested_at,
     ingested_from,
     cast(null as varchar) as run_id,

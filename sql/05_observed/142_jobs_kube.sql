@@ -18,7 +18,8 @@ last_ends as (
         job,
         bool_and(coalesce(terminated_at, deleted_at, missing_at) is not null) as is_over,
         -- A child killed for memory leaves exit 0 and phase Succeeded behind.
-        bool_and(coalesce(phase = 'Succeeded' and end_reason is distinct from 'OOMKilled', false)) as is_succeeded,
+        bool_and(coalesce(phase = 'Succeeded' and end_reason is distinct from 'OOMKilled', false))
+            as is_succeeded,
         bool_or(coalesce(phase = 'Failed' or end_reason = 'OOMKilled', false)) as is_failed,
         max(coalesce(least(terminated_at, deleted_at), last_seen_at)) as ended_at
     from last_pods
@@ -36,7 +37,9 @@ from_pods as (
         max(team) as team,
         max(lineage) as lineage,
         min(created_at) as created_at,
-        bool_or(bound_at is null and terminated_at is null and deleted_at is null and missing_at is null) as is_waiting,
+        bool_or(
+            bound_at is null and terminated_at is null and deleted_at is null and missing_at is null
+        ) as is_waiting,
         max(ingested_at) as ingested_at,
         max(ingested_from) as ingested_from
     from observed.gpu_pods
@@ -110,7 +113,13 @@ select
     decided.state,
     case
         when decided.state = 'running' then null
-        else coalesce(decided.object_ended_at, least(decided.object_gone_at, decided.pods_ended_at), decided.object_gone_at, decided.pods_ended_at)
+        else
+            coalesce(
+                decided.object_ended_at,
+                least(decided.object_gone_at, decided.pods_ended_at),
+                decided.object_gone_at,
+                decided.pods_ended_at
+            )
     end as ended_at,
     coalesce(meaning.lineage, decided.pod_lineage) as lineage,
     cast(null as boolean) as instrumented,

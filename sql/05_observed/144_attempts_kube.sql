@@ -19,7 +19,8 @@ with gangs as (
         max(coalesce(released_at, last_seen)) as last_known_at,
         min(terminated_at) as first_end_at,
         bool_or(exit_code <> 0 or reason = 'OOMKilled') as has_bad_exit,
-        bool_and(coalesce(exit_code = 0 and reason is distinct from 'OOMKilled', false)) as is_clean,
+        bool_and(coalesce(exit_code = 0 and reason is distinct from 'OOMKilled', false))
+            as is_clean,
         max(ingested_at) as ingested_at,
         max(ingested_from) as ingested_from
     from observed.pods_kube
@@ -40,7 +41,8 @@ disruptions as (
         pod.attempt,
         min(source.disrupted_at) as first_disrupted_at,
         arg_min(source.disruption, source.disrupted_at) as first_disruption,
-        case when count(*) = count(source.disrupted_at) then min(source.disrupted_at) end as all_disrupted_at
+        case when count(*) = count(source.disrupted_at) then min(source.disrupted_at) end
+            as all_disrupted_at
     from observed.pods_kube as pod
     inner join observed.gpu_pods as source
         on pod.cluster = source.cluster and split_part(pod.pod_uid, '#', 1) = source.pod_uid
@@ -57,11 +59,12 @@ evictions as (
         arg_min(point.reason, point.occurred_at) as reason
     from following
     inner join observed.admission_points as point
-        on following.cluster = point.cluster
-        and following.job = point.job
-        and point.kind = 'evicted'
-        and point.occurred_at >= following.started_at
-        and point.occurred_at < coalesce(following.next_started_at, 'infinity')
+        on
+            following.cluster = point.cluster
+            and following.job = point.job
+            and point.kind = 'evicted'
+            and point.occurred_at >= following.started_at
+            and point.occurred_at < coalesce(following.next_started_at, 'infinity')
     group by following.cluster, following.job, following.attempt
 ),
 
@@ -69,9 +72,10 @@ child_failures as (
     select pod.cluster, pod.job, pod.attempt, min(child.ended_at) as failed_at
     from observed.workload_objects as child
     inner join observed.gpu_pods as member
-        on child.cluster = member.cluster
-        and child.job = member.job
-        and child.attempt_label = member.attempt_label
+        on
+            child.cluster = member.cluster
+            and child.job = member.job
+            and child.attempt_label = member.attempt_label
     inner join observed.pods_kube as pod
         on member.cluster = pod.cluster and member.pod_uid = pod.pod_uid
     where not child.is_top and child.state = 'failed'
@@ -103,13 +107,21 @@ declared as (
             following.released_at,
             case when following.next_started_at is null then job.ended_at end,
             evictions.evicted_at,
-            case when child_failures.failed_at >= following.started_at then child_failures.failed_at end,
-            case when disruptions.all_disrupted_at >= following.started_at then disruptions.all_disrupted_at end
+            case
+                when child_failures.failed_at >= following.started_at then child_failures.failed_at
+            end,
+            case
+                when
+                    disruptions.all_disrupted_at >= following.started_at
+                    then disruptions.all_disrupted_at
+            end
         ) as declared_at
     from following
     inner join observed.jobs_kube as job using (cluster, job)
     left join disruptions using (cluster, job, attempt)
-    left join catalog.disruption_outcomes as outcomes on disruptions.first_disruption = outcomes.reason
+    left join
+        catalog.disruption_outcomes as outcomes
+        on disruptions.first_disruption = outcomes.reason
     left join evictions using (cluster, job, attempt)
     left join child_failures using (cluster, job, attempt)
     left join expected using (cluster, job)
@@ -120,7 +132,10 @@ ended as (
         *,
         greatest(
             started_at,
-            least(coalesce(declared_at, case when is_gone then last_known_at end, next_started_at), next_started_at)
+            least(
+                coalesce(declared_at, case when is_gone then last_known_at end, next_started_at),
+                next_started_at
+            )
         ) as ended_at,
         declared_at is null and not is_gone and next_started_at is null as is_open
     from declared
@@ -135,24 +150,34 @@ select
     case
         when is_open then 'running'
         when is_last_of_ended and job_state = 'succeeded' then 'succeeded'
-        when evicted_at <= coalesce(first_end_at, 'infinity') then case eviction_reason
-            when 'Preempted' then 'preempted'
-            when 'MaximumExecutionTimeExceeded' then 'timeout'
-            when 'Deactivated' then 'cancelled'
-            when 'WorkloadSliceReplaced' then 'resized'
-            else 'evicted'
-        end
+        when evicted_at <= coalesce(first_end_at, 'infinity')
+            then
+                case eviction_reason
+                    when 'Preempted' then 'preempted'
+                    when 'MaximumExecutionTimeExceeded' then 'timeout'
+                    when 'Deactivated' then 'cancelled'
+                    when 'WorkloadSliceReplaced' then 'resized'
+                    else 'evicted'
+                end
         -- A member that failed before anybody was disrupted is why the attempt ended.
-        when first_disrupted_at <= coalesce(first_end_at, 'infinity') then coalesce(disruption_outcome, 'evicted')
-        when is_last_of_ended and job_state = 'failed' and end_reason = 'DeadlineExceeded' then 'timeout'
-        when is_last_of_ended and job_state = 'cancelled' and not coalesce(has_bad_exit, false) then 'cancelled'
+        when
+            first_disrupted_at <= coalesce(first_end_at, 'infinity')
+            then coalesce(disruption_outcome, 'evicted')
+        when
+            is_last_of_ended and job_state = 'failed' and end_reason = 'DeadlineExceeded'
+            then 'timeout'
+        when
+            is_last_of_ended and job_state = 'cancelled' and not coalesce(has_bad_exit, false)
+            then 'cancelled'
         when is_clean then 'succeeded'
         else 'failed'
     end as outcome,
     cast(null as bigint) as resume_step,
     -- What was asked for; of an attempt that is over, members nobody saw cannot be waited for.
     cast(
-        case when is_open then min_members when min_members > 0 then least(min_members, members) end as integer
+        case
+            when is_open then min_members when min_members > 0 then least(min_members, members)
+        end as integer
     ) as min_members,
     cast(null as varchar) as restart_kind,
     cast(null as integer) as world,

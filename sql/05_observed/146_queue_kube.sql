@@ -24,7 +24,10 @@ with workloads as (
         any_value(coalesce(presence.deleted_at, presence.missing_at)) as gone_at
     from raw.kube_objects as workload
     left join observed.object_presence as presence
-        on workload.cluster = presence.cluster and presence.kind = 'Workload' and workload.uid = presence.uid
+        on
+            workload.cluster = presence.cluster
+            and presence.kind = 'Workload'
+            and workload.uid = presence.uid
     where workload.kind = 'Workload'
     group by workload.cluster, workload.uid
 ),
@@ -61,13 +64,16 @@ waits as (
         (
             select min(point.occurred_at)
             from observed.admission_points as point
-            where point.cluster = turns.cluster
+            where
+                point.cluster = turns.cluster
                 and point.uid = turns.uid
                 and point.kind in ('admitted', 'finished')
                 and point.occurred_at >= turns.occurred_at
         ) as ended_at
     from turns
-    where kind in ('waits', 'evicted') and coalesce(kind_before, 'admitted') in ('admitted', 'finished')
+    where
+        kind in ('waits', 'evicted')
+        and coalesce(kind_before, 'admitted') in ('admitted', 'finished')
 ),
 
 admission_waits as (
@@ -99,7 +105,8 @@ unbound as (
         max(pod.ingested_at) as ingested_at,
         max(pod.ingested_from) as ingested_from
     from observed.gpu_pods as pod
-    where pod.bound_at is null
+    where
+        pod.bound_at is null
         and pod.terminated_at is null
         and pod.deleted_at is null
         and pod.missing_at is null
@@ -127,12 +134,32 @@ bound as (
 
 -- An evicted pod waits anew only from its own creation, never from before the gang it follows.
 pod_waits as (
-    select cluster, job, started_at, ended_at, false as is_suspended, pods, gpus_per_pod, node_selector, ingested_at, ingested_from
+    select
+        cluster,
+        job,
+        started_at,
+        ended_at,
+        false as is_suspended,
+        pods,
+        gpus_per_pod,
+        node_selector,
+        ingested_at,
+        ingested_from
     from bound
 
     union all
 
-    select cluster, job, started_at, ended_at, false, pods, gpus_per_pod, node_selector, ingested_at, ingested_from
+    select
+        cluster,
+        job,
+        started_at,
+        ended_at,
+        false,
+        pods,
+        gpus_per_pod,
+        node_selector,
+        ingested_at,
+        ingested_from
     from unbound
 ),
 
@@ -149,8 +176,11 @@ suspended_waits as (
         object.ingested_at,
         object.ingested_from
     from observed.workload_objects as object
-    anti join observed.admission_points as point on object.cluster = point.cluster and object.job = point.job
-    where object.is_top
+    anti join
+        observed.admission_points as point
+        on object.cluster = point.cluster and object.job = point.job
+    where
+        object.is_top
         and object.is_suspended
         and object.gpu_pods > 0
         and object.state is null
@@ -169,16 +199,20 @@ gathered_waits as (
 numbered as (
     select *, row_number() over () as wait
     from gathered_waits
-    where started_at is not null and ended_at is distinct from started_at and (ended_at is null or ended_at > started_at)
+    where
+        started_at is not null
+        and ended_at is distinct from started_at
+        and (ended_at is null or ended_at > started_at)
 ),
 
 attempts_before as (
     select numbered.wait, count(attempt.attempt) as attempts
     from numbered
     left join observed.attempts_kube as attempt
-        on numbered.cluster = attempt.cluster
-        and numbered.job = attempt.job
-        and attempt.start < coalesce(numbered.ended_at, 'infinity')
+        on
+            numbered.cluster = attempt.cluster
+            and numbered.job = attempt.job
+            and attempt.start < coalesce(numbered.ended_at, 'infinity')
     group by numbered.wait
 ),
 

@@ -9,7 +9,9 @@
 with known_reasons as (
     select
         scope,
-        '^' || replace(regexp_replace(reason, '([.*+?()\[\]])', '\\\1', 'g'), '%d', '\d+') || '$' as pattern
+        '^'
+        || replace(regexp_replace(reason, '([.*+?()\[\]])', '\\\1', 'g'), '%d', '\d+')
+        || '$' as pattern
     from catalog.k8s_reasons
     where reason <> '*' and not (domain = 'baseline' and strength = 0)
 ),
@@ -18,7 +20,9 @@ event_reasons as (
     select distinct event.reason
     from (select distinct reason from observed.event_objects where reason is not null) as event
     inner join known_reasons
-        on known_reasons.scope = 'event' and regexp_matches(event.reason, replace(known_reasons.pattern, '%s', '.+'))
+        on
+            known_reasons.scope = 'event'
+            and regexp_matches(event.reason, replace(known_reasons.pattern, '%s', '.+'))
 ),
 
 events as (
@@ -35,11 +39,14 @@ told_by_conditions as (
     select distinct event.cluster, event.uid
     from observed.event_objects as event
     inner join observed.node_condition_events_kube as turn
-        on event.cluster = turn.cluster
-        and event.node_uid = turn.node_uid
-        and turn.type = 'Ready'
-        and turn.status <> 'True'
-        and turn.t between event.first_at - interval 10 minutes and event.last_at + interval 1 minute
+        on
+            event.cluster = turn.cluster
+            and event.node_uid = turn.node_uid
+            and turn.type = 'Ready'
+            and turn.status <> 'True'
+            and turn.t between event.first_at
+            - interval 10 minutes and event.last_at
+            + interval 1 minute
     where event.reason = 'NodeNotReady'
 ),
 
@@ -55,7 +62,8 @@ event_facts as (
         null as type,
         'event ' || coalesce(namespace || '/', '') || name as origin
     from events
-    where reason in (select reason from event_reasons)
+    where
+        reason in (select reason from event_reasons)
         and uid not in (select uid from told_by_conditions)
 ),
 
@@ -88,7 +96,9 @@ taint_facts as (
         null as job,
         null as type,
         'node ' || node.name as origin
-    from (select cluster, node_uid, name, unnest(taints) as taint from observed.node_versions) as node
+    from
+        (select cluster, node_uid, name, unnest(taints) as taint from observed.node_versions)
+            as node
     inner join known_reasons
         on known_reasons.scope = 'taint' and regexp_matches(taint.key, known_reasons.pattern)
     where taint."timeAdded" is not null
@@ -111,7 +121,9 @@ waiting_facts as (
         where first_seen_at is not null
     ) as pod
     semi join (
-        select distinct reason from catalog.k8s_reasons where scope = 'container_waiting_reason' and strength > 0
+        select distinct reason
+        from catalog.k8s_reasons
+        where scope = 'container_waiting_reason' and strength > 0
     ) as known on pod.reason = known.reason
     group by pod.cluster, pod.pod_uid, pod.reason
 ),
@@ -146,7 +158,10 @@ admission_facts as (
         'workload ' || point.uid as origin
     from observed.admission_points as point
     inner join catalog.k8s_reasons as known
-        on known.scope = 'kueue_workload' and point.type = known.type and point.reason = known.reason
+        on
+            known.scope = 'kueue_workload'
+            and point.type = known.type
+            and point.reason = known.reason
     where known.strength > 0
 ),
 
@@ -163,8 +178,10 @@ workload_facts as (
         lower(object.kind) || ' ' || object.name as origin
     from observed.workload_objects as object
     inner join catalog.k8s_reasons as known
-        on known.scope = case object.kind when 'JobSet' then 'jobset_condition' else 'job_condition' end
-        and object.end_reason = known.reason
+        on
+            known.scope
+            = case object.kind when 'JobSet' then 'jobset_condition' else 'job_condition' end
+            and object.end_reason = known.reason
     where object.ended_at is not null and known.domain <> 'baseline'
 ),
 
@@ -185,7 +202,15 @@ facts as (
 ),
 
 pods as (
-    select cluster, pod_uid, split_part(pod_uid, '#', 1) as object_uid, job, attempt, node_uid, rank, bound_at
+    select
+        cluster,
+        pod_uid,
+        split_part(pod_uid, '#', 1) as object_uid,
+        job,
+        attempt,
+        node_uid,
+        rank,
+        bound_at
     from observed.pods_kube
 ),
 
@@ -204,7 +229,10 @@ of_pods as (
         pods.rank
     from facts
     asof left join pods
-        on facts.cluster = pods.cluster and facts.pod_uid = pods.object_uid and facts.t >= pods.bound_at
+        on
+            facts.cluster = pods.cluster
+            and facts.pod_uid = pods.object_uid
+            and facts.t >= pods.bound_at
 ),
 
 of_jobs as (
@@ -213,7 +241,10 @@ of_jobs as (
         attempts.attempt as job_attempt
     from of_pods
     asof left join attempts
-        on of_pods.cluster = attempts.cluster and of_pods.job = attempts.job and of_pods.t >= attempts.start
+        on
+            of_pods.cluster = attempts.cluster
+            and of_pods.job = attempts.job
+            and of_pods.t >= attempts.start
 )
 
 select
@@ -241,4 +272,4 @@ select
 from of_jobs
 where t is not null
 -- Pods without GPUs matter to nobody here.
-    and (pod_uid is null or attempt_pod_uid is not null or job is not null)
+and (pod_uid is null or attempt_pod_uid is not null or job is not null)

@@ -10,7 +10,12 @@ with signs as (
     select
         cluster,
         node_uid,
-        coalesce(list_filter(taints, lambda t: t.key = 'node.kubernetes.io/unschedulable')[1]."timeAdded", first_seen_at) as occurred_at,
+        coalesce(
+            list_filter(taints, lambda t: t.key = 'node.kubernetes.io/unschedulable')[
+                1
+            ]."timeAdded",
+            first_seen_at
+        ) as occurred_at,
         true as is_cordoned
     from observed.node_versions
     where is_unschedulable
@@ -25,11 +30,12 @@ with signs as (
         false
     from observed.node_versions as node
     left join observed.event_objects as event
-        on node.cluster = event.cluster
-        and node.node_uid = event.node_uid
-        and event.reason = 'NodeSchedulable'
-        and event.last_at >= node.first_seen_at
-        and event.last_at < node.first_seen_at + interval 10 minutes
+        on
+            node.cluster = event.cluster
+            and node.node_uid = event.node_uid
+            and event.reason = 'NodeSchedulable'
+            and event.last_at >= node.first_seen_at
+            and event.last_at < node.first_seen_at + interval 10 minutes
     where not node.is_unschedulable
     group by node.cluster, node.node_uid, node.first_seen_at
 
@@ -43,7 +49,9 @@ with signs as (
 turns as (
     select
         *,
-        lag(is_cordoned) over (partition by cluster, node_uid order by occurred_at, is_cordoned) as was_cordoned
+        lag(is_cordoned)
+            over (partition by cluster, node_uid order by occurred_at, is_cordoned)
+            as was_cordoned
     from signs
     where occurred_at is not null
 ),
@@ -54,7 +62,9 @@ cordon_spans as (
         node_uid,
         is_cordoned,
         occurred_at as started_at,
-        lead(occurred_at) over (partition by cluster, node_uid order by occurred_at, is_cordoned) as ended_at
+        lead(occurred_at)
+            over (partition by cluster, node_uid order by occurred_at, is_cordoned)
+            as ended_at
     from turns
     where is_cordoned is distinct from was_cordoned
 ),
@@ -72,7 +82,14 @@ drain_marks as (
         first_seen_at,
         coalesce(
             list_min(list_transform(
-                list_filter(taints, lambda t: t.key in ('karpenter.sh/disrupted', 'karpenter.sh/disruption', 'ToBeDeletedByClusterAutoscaler')),
+                list_filter(
+                    taints,
+                    lambda t: t.key in (
+                        'karpenter.sh/disrupted',
+                        'karpenter.sh/disruption',
+                        'ToBeDeletedByClusterAutoscaler'
+                    )
+                ),
                 lambda t: coalesce(t."timeAdded", first_seen_at)
             )),
             deletion_at
@@ -99,10 +116,11 @@ marked_drains as (
         min(after.first_seen_at) as ended_at
     from drain_runs as run
     left join drain_runs as after
-        on run.cluster = after.cluster
-        and run.node_uid = after.node_uid
-        and after.marked_at is null
-        and after.unmarked_before = run.unmarked_before + 1
+        on
+            run.cluster = after.cluster
+            and run.node_uid = after.node_uid
+            and after.marked_at is null
+            and after.unmarked_before = run.unmarked_before + 1
     where run.marked_at is not null
     group by run.cluster, run.node_uid, run.unmarked_before
 ),
@@ -119,7 +137,8 @@ eviction_drains as (
         end as ended_at
     from cordons
     inner join observed.gpu_pods as pod using (cluster, node_uid)
-    where pod.disruption = 'EvictionByEvictionAPI'
+    where
+        pod.disruption = 'EvictionByEvictionAPI'
         and pod.disrupted_at >= cordons.started_at
         and pod.disrupted_at < coalesce(cordons.ended_at, 'infinity')
     group by cordons.cluster, cordons.node_uid, cordons.started_at
@@ -139,7 +158,13 @@ boots as (
         min(first_seen_at) as first_seen_at,
         max(last_seen_at) as last_seen_at,
         max(coalesce(ready."lastHeartbeatTime", last_seen_at)) as last_heartbeat_at,
-        max(case when ready.status <> 'True' then least(ready."lastTransitionTime", ready."lastHeartbeatTime") end) as lost_at,
+        max(
+            case
+                when
+                    ready.status <> 'True'
+                    then least(ready."lastTransitionTime", ready."lastHeartbeatTime")
+            end
+        ) as lost_at,
         max(case when ready.status = 'True' then ready."lastTransitionTime" end) as last_ready_at,
         min(case when ready.status = 'True' then ready."lastTransitionTime" end) as ready_at
     from (
@@ -155,7 +180,9 @@ boot_changes as (
         *,
         lag(last_heartbeat_at) over boot_order as last_beat_before,
         -- Lost at the end of the old boot, and not back in between.
-        lag(case when lost_at > coalesce(last_ready_at, '-infinity') then lost_at end) over boot_order as lost_before
+        lag(case when lost_at > coalesce(last_ready_at, '-infinity') then lost_at end)
+            over boot_order
+            as lost_before
     from boots
     window boot_order as (partition by cluster, node_uid order by first_seen_at)
 ),
@@ -176,14 +203,21 @@ returns as (
         ) as back_at
     from boot_changes as boot
     left join observed.event_objects as event
-        on boot.cluster = event.cluster
-        and boot.node_uid = event.node_uid
-        and event.reason = 'Rebooted'
-        and event.first_at > boot.last_beat_before
-        and event.first_at <= boot.last_seen_at
+        on
+            boot.cluster = event.cluster
+            and boot.node_uid = event.node_uid
+            and event.reason = 'Rebooted'
+            and event.first_at > boot.last_beat_before
+            and event.first_at <= boot.last_seen_at
     where boot.last_beat_before is not null
     group by
-        boot.cluster, boot.node_uid, boot.boot_id, boot.last_beat_before, boot.lost_before, boot.ready_at, boot.first_seen_at
+        boot.cluster,
+        boot.node_uid,
+        boot.boot_id,
+        boot.last_beat_before,
+        boot.lost_before,
+        boot.ready_at,
+        boot.first_seen_at
 ),
 
 reboots as (
@@ -191,7 +225,8 @@ reboots as (
         cluster,
         node_uid,
         -- Nobody noticed: it took less than the 50 s after which a silent node is called lost.
-        coalesce(lost_before, greatest(last_beat_before, back_at - interval 50 seconds)) as started_at,
+        coalesce(lost_before, greatest(last_beat_before, back_at - interval 50 seconds))
+            as started_at,
         back_at as ended_at
     from returns
 ),
@@ -200,15 +235,23 @@ ordered_reboots as (
     select reboots.*, count(cordons.node_uid) > 0 as is_ordered
     from reboots
     left join cordons
-        on reboots.cluster = cordons.cluster
-        and reboots.node_uid = cordons.node_uid
-        and cordons.started_at <= reboots.ended_at
-        and coalesce(cordons.ended_at, 'infinity') > reboots.started_at
+        on
+            reboots.cluster = cordons.cluster
+            and reboots.node_uid = cordons.node_uid
+            and cordons.started_at <= reboots.ended_at
+            and coalesce(cordons.ended_at, 'infinity') > reboots.started_at
     group by all
 ),
 
 actions as (
-    select cluster, node_uid, 'cordon' as kind, null as action, true as is_ordered, started_at, ended_at
+    select
+        cluster,
+        node_uid,
+        'cordon' as kind,
+        null as action,
+        true as is_ordered,
+        started_at,
+        ended_at
     from cordons
 
     union all
@@ -227,10 +270,11 @@ sick as (
     select distinct actions.cluster, actions.node_uid, actions.started_at
     from actions
     inner join observed.node_condition_events_kube as turn
-        on actions.cluster = turn.cluster
-        and actions.node_uid = turn.node_uid
-        and turn.type <> 'Ready'
-        and turn.t <= actions.started_at
+        on
+            actions.cluster = turn.cluster
+            and actions.node_uid = turn.node_uid
+            and turn.type <> 'Ready'
+            and turn.t <= actions.started_at
     qualify is_bad_condition(
         turn.type,
         arg_max(turn.status, turn.t) over (

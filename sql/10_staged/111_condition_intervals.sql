@@ -5,7 +5,16 @@
 -- grain: row
 
 with transitions as (
-    select distinct cluster, node_uid, gpu, type, status, coalesce(reason, '') as reason, class, t, coalesce(rv, 0) as rv
+    select distinct
+        cluster,
+        node_uid,
+        gpu,
+        type,
+        status,
+        coalesce(reason, '') as reason,
+        class,
+        t,
+        coalesce(rv, 0) as rv
     from gathered.node_condition_events
     where t <= getvariable('as_of')
 ),
@@ -23,7 +32,15 @@ built as (
 
 given as (
     select distinct
-        cluster, node_uid, gpu, type, status, coalesce(reason, '') as reason, class, blocking, degrade,
+        cluster,
+        node_uid,
+        gpu,
+        type,
+        status,
+        coalesce(reason, '') as reason,
+        class,
+        blocking,
+        degrade,
         "from" as started_at,
         "to" as ended_at
     from gathered.node_conditions
@@ -31,14 +48,21 @@ given as (
 )
 
 select
-    cluster, node_uid, gpu, type, status, reason, class, blocking, degrade, started_at,
+    cluster,
+    node_uid,
+    gpu,
+    type,
+    status,
+    reason,
+    class,
+    blocking,
+    degrade,
+    started_at,
     known(ended_at) as ended_at
 from given
 
 union all by name
 
-select
-    cluster, node_uid, gpu, type, status, reason, class, started_at,
-    ended_at
+select cluster, node_uid, gpu, type, status, reason, class, started_at, ended_at
 from built
 where ended_at is null or ended_at > started_at

@@ -18,7 +18,10 @@ select
     namespace,
     team,
     coalesce(kind, 'training') as kind,
-    case when ended_at > getvariable('as_of') then 'running' else coalesce(state, 'running') end as state,
+    case
+        when ended_at > getvariable('as_of') then 'running'
+        else coalesce(state, 'running')
+    end as state,
     known(ended_at) as ended_at,
     coalesce(lineage, job) as lineage,
     coalesce(instrumented, true) as is_instrumented,

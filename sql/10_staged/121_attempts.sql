@@ -36,7 +36,10 @@ select
     newest.attempt,
     newest.start as started_at,
     known(newest."end") as ended_at,
-    case when newest."end" > getvariable('as_of') then 'running' else coalesce(newest.outcome, 'running') end as outcome,
+    case
+        when newest."end" > getvariable('as_of') then 'running'
+        else coalesce(newest.outcome, 'running')
+    end as outcome,
     coalesce(newest.resume_step, fact.resume_step) as resume_step,
     newest.min_members,
     newest.restart_kind,
@@ -46,6 +49,13 @@ select
 from newest
 -- An attempt belongs to a job; without the job nothing says what its time was for.
 inner join staged.jobs as job on newest.cluster = job.cluster and newest.job = job.job
-left join silent on newest.cluster = silent.cluster and newest.job = silent.job and newest.attempt = silent.attempt
+left join silent
+    on
+        newest.cluster = silent.cluster
+        and newest.job = silent.job
+        and newest.attempt = silent.attempt
 left join observed.attempt_facts_log as fact
-    on newest.cluster = fact.cluster and newest.job = fact.job and newest.attempt = fact.attempt
+    on
+        newest.cluster = fact.cluster
+        and newest.job = fact.job
+        and newest.attempt = fact.attempt

@@ -1,7 +1,7 @@
 -- Pods that hold GPUs, with their life cycle reconciled [0.3, 0.4].
 --
--- The earliest event of a kind fills a time that the pod's own row leaves open. GPUs are released at the
--- earliest known end, and never later than the node object is gone.
+-- The earliest event of a kind fills a time that the pod's own row leaves open. GPUs are released
+-- at the earliest known end, and never later than the node object is gone.
 --
 -- grain: cluster, pod_uid
 
@@ -45,13 +45,17 @@ joined as (
         node.gpus as node_gpus
     from newest
     left join first_events as event using (cluster, pod_uid)
-    inner join staged.nodes as node on newest.cluster = node.cluster and newest.node_uid = node.node_uid
+    inner join staged.nodes as node
+        on newest.cluster = node.cluster and newest.node_uid = node.node_uid
 ),
 
 released as (
     select
         * replace (
-            least(coalesce(released_at, least(terminated_at, deleted_at, gone_by)), node_deleted_at) as released_at
+            least(
+                coalesce(released_at, least(terminated_at, deleted_at, gone_by)),
+                node_deleted_at
+            ) as released_at
         )
     from joined
     where bound_at <= getvariable('as_of')
@@ -67,7 +71,13 @@ select
     node_uid,
     least(coalesce(gpus, 0), node_gpus) as gpus,
     devices,
-    case when share is null then 5040 else 5040 * cast(split_part(share, '/', 1) as integer) // cast(split_part(share, '/', 2) as integer) end as unit_count,
+    case
+        when share is null then 5040
+        else
+            5040
+            * cast(split_part(share, '/', 1) as integer)
+            // cast(split_part(share, '/', 2) as integer)
+    end as unit_count,
     share is not null as is_shared,
     coalesce(role, 'worker') as role,
     rank,

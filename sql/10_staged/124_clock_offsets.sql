@@ -7,6 +7,8 @@ select
     job,
     attempt,
     node_uid,
-    cast(round(max_by(offset_s, coalesce(run_id, '') || coalesce(row_id, '')) * 1000) as bigint) as offset_ms
+    cast(
+        round(max_by(offset_s, coalesce(run_id, '') || coalesce(row_id, '')) * 1000) as bigint
+    ) as offset_ms
 from gathered.clock_offsets
 group by cluster, job, attempt, node_uid

@@ -1,19 +1,37 @@
 -- Raw log lines with naive local times, placed in UTC [0.6].
 --
--- In the repeated hour at the end of summer time the first pass is assumed, until a line goes back in
--- time: from there on it is the second pass. File order is trusted for this, and only for this.
+-- In the repeated hour at the end of summer time the first pass is assumed, until a line goes back
+-- in time: from there on it is the second pass. File order is trusted for this, and only for this.
 --
 -- grain: row
 
 with numbered as (
-    select cluster, job, attempt, tz, row_id, unnest(lines) as line, unnest(range(len(lines))) as line_number
-    from (select distinct cluster, job, attempt, tz, lines, coalesce(row_id, md5(lines::varchar)) as row_id from gathered.step_logs)
+    select
+        cluster,
+        job,
+        attempt,
+        tz,
+        row_id,
+        unnest(lines) as line,
+        unnest(range(len(lines))) as line_number
+    from (
+        select distinct
+            cluster,
+            job,
+            attempt,
+            tz,
+            lines,
+            coalesce(row_id, md5(lines::varchar)) as row_id
+        from gathered.step_logs
+    )
 ),
 
 parsed as (
     select
         *,
-        try_cast(regexp_extract(line, '^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?') as timestamp) as naive_at,
+        try_cast(
+            regexp_extract(line, '^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?') as timestamp
+        ) as naive_at,
         try_cast(nullif(regexp_extract(line, 'step=(\d+)', 1), '') as bigint) as step
     from numbered
 ),
@@ -45,7 +63,8 @@ turns as (
         *,
         first_pass_at <> second_pass_at as is_repeated,
         coalesce(first_pass_at < lag(first_pass_at) over in_file, false) as goes_back,
-        sum(case when first_pass_at = second_pass_at then 1 else 0 end) over in_file as unambiguous_before
+        sum(case when first_pass_at = second_pass_at then 1 else 0 end)
+            over in_file as unambiguous_before
     from folds
     window in_file as (partition by cluster, job, attempt, row_id order by line_number)
 )

@@ -1,4 +1,5 @@
--- Step records: positions first..last done over [started_at, ended_at), clocks corrected [0.6, 2.1].
+-- Step records: positions first..last done over [started_at, ended_at), clocks corrected [0.6,
+-- 2.1].
 --
 -- grain: cluster, job, attempt, first, last, started_at, ended_at
 
@@ -9,7 +10,9 @@ with from_text as (
         attempt,
         step as first,
         step as last,
-        lag(logged_at) over (partition by cluster, job, attempt, row_id order by line_number) as started_at,
+        lag(logged_at) over (
+            partition by cluster, job, attempt, row_id order by line_number
+        ) as started_at,
         logged_at as ended_at,
         step
     from staged.log_line_times

@@ -23,11 +23,12 @@ written as (
         given.* replace (coalesce(given.attempt, writer.attempt) as attempt)
     from given
     left join staged.attempts as writer
-        on given.attempt is null
-        and given.cluster = writer.cluster
-        and given.job = writer.job
-        and given.write_started_at >= writer.started_at
-        and (writer.ended_at is null or given.write_started_at < writer.ended_at)
+        on
+            given.attempt is null
+            and given.cluster = writer.cluster
+            and given.job = writer.job
+            and given.write_started_at >= writer.started_at
+            and (writer.ended_at is null or given.write_started_at < writer.ended_at)
 )
 
 -- A listing of storage cannot see that a checkpoint does not load; what a log found out of the same

@@ -1,8 +1,8 @@
 -- Step records in order, clamped into their attempt, with what came before each [0.3, 2.5].
 --
--- record_order counts from 1 in the attempt. position_ms is the whole time per position. cut_to is set
--- where the counter went back: positions above it are discarded before this record. Records of one run
--- follow each other without a gap in time or position.
+-- record_order counts from 1 in the attempt. position_ms is the whole time per position. cut_to is
+-- set where the counter went back: positions above it are discarded before this record. Records of
+-- one run follow each other without a gap in time or position.
 --
 -- grain: attempt_id, record_order
 

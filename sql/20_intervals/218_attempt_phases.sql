@@ -1,7 +1,7 @@
 -- Phases of an attempt made disjoint: where they overlap, the stronger kind counts [1.4].
 --
--- Overlapping phases form islands; only islands of several phases are cut into pieces, so that the cost
--- stays linear in the number of phases.
+-- Overlapping phases form islands; only islands of several phases are cut into pieces, so that the
+-- cost stays linear in the number of phases.
 --
 -- grain: attempt_id, started_ms
 

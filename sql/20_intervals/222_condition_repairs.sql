@@ -1,4 +1,5 @@
--- Bad conditions, each with the repair during which it began, if any: then it is a consequence [1.6].
+-- Bad conditions, each with the repair during which it began, if any: then it is a consequence
+-- [1.6].
 --
 -- grain: row
 
@@ -22,7 +23,8 @@ from staged.node_conditions as condition
 left join lateral (
     select admin.node_uid, admin.class, admin.is_planned
     from staged.node_admin as admin
-    where admin.kind = 'repair'
+    where
+        admin.kind = 'repair'
         and admin.cluster = condition.cluster
         and admin.node_uid = condition.node_uid
         and admin.started_at <= condition.started_at

@@ -1,7 +1,8 @@
 -- Everything observed that may explain the end of an interrupted attempt [4.2, 4.3].
 --
--- Evidence concerns a pod, node or device of the attempt, or the attempt itself, and lies in its window.
--- What is seen only after the end is one weaker. is_old marks a condition older than attempt or window.
+-- Evidence concerns a pod, node or device of the attempt, or the attempt itself, and lies in its
+-- window. What is seen only after the end is one weaker. is_old marks a condition older than
+-- attempt or window.
 --
 -- grain: row
 
@@ -24,13 +25,15 @@ on_nodes as (
     from attempt_nodes as held
     inner join staged.evidence as evidence
         on held.cluster = evidence.cluster and held.node_uid = evidence.node_uid
-    where evidence.pod_uid is null
+    where
+        evidence.pod_uid is null
         and (
             evidence.gpu is null
             or exists (
                 select 1
                 from intervals.attempt_devices as device
-                where device.cluster = held.cluster
+                where
+                    device.cluster = held.cluster
                     and device.job = held.job
                     and device.attempt = held.attempt
                     and device.node_uid = evidence.node_uid
@@ -75,7 +78,8 @@ from_signals as (
     from signals as signal
     inner join intervals.attempt_onsets as onset using (cluster, job, attempt)
     left join staged.pods as pod on signal.cluster = pod.cluster and signal.pod_uid = pod.pod_uid
-    where signal.source <> 'slow_rank'
+    where
+        signal.source <> 'slow_rank'
         and epoch_ms(signal.observed_at) >= onset.from_ms
         and epoch_ms(signal.observed_at) <= least(onset.to_ms, onset.next_started_ms)
         and epoch_ms(signal.observed_at) > onset.prev_ended_ms
@@ -87,7 +91,8 @@ from_signals as (
             and exists (
                 select 1
                 from intervals.fixes as fix
-                where fix.cluster = signal.cluster
+                where
+                    fix.cluster = signal.cluster
                     and fix.node_uid = signal.node_uid
                     and fix.fixed_ms > epoch_ms(signal.observed_at)
                     and fix.fixed_ms <= onset.started_ms
@@ -117,14 +122,16 @@ from_conditions as (
     inner join attempt_nodes as held using (cluster, job, attempt)
     inner join intervals.condition_repairs as condition
         on held.cluster = condition.cluster and held.node_uid = condition.node_uid
-    where condition.started_ms <= onset.to_ms
+    where
+        condition.started_ms <= onset.to_ms
         and condition.ended_ms > greatest(onset.from_ms, onset.started_ms)
         and (
             condition.gpu is null
             or exists (
                 select 1
                 from intervals.attempt_devices as device
-                where device.cluster = held.cluster
+                where
+                    device.cluster = held.cluster
                     and device.job = held.job
                     and device.attempt = held.attempt
                     and device.node_uid = condition.node_uid
@@ -152,7 +159,8 @@ from_exits as (
     left join staged.exit_rules as exits using (exit_code)
     left join staged.reason_rules as ended
         on ended.scope = 'pod_terminated_reason' and pod.reason = ended.reason
-    where epoch_ms(pod.terminated_at) between onset.from_ms and onset.to_ms
+    where
+        epoch_ms(pod.terminated_at) between onset.from_ms and onset.to_ms
         and (pod.exit_code is not null or pod.reason is not null)
 ),
 

@@ -1,4 +1,5 @@
--- The class of each interrupted attempt, with confidence, rivals and the rule that decided [4.4, 4.5].
+-- The class of each interrupted attempt, with confidence, rivals and the rule that decided [4.4,
+-- 4.5].
 --
 -- grain: cluster, job, attempt
 
@@ -20,7 +21,8 @@ sick as (
     select evidence.*
     from intervals.attempt_evidence as evidence
     inner join intervals.attempt_onsets as onset using (cluster, job, attempt)
-    where onset.outcome = 'evicted'
+    where
+        onset.outcome = 'evicted'
         and evidence.domain = 'infra'
         and evidence.role in ('root', 'either')
         and evidence.strength >= 2
@@ -38,7 +40,8 @@ drains as (
     inner join (select distinct cluster, job, attempt, node_uid from staged.pods) as held using (cluster, job, attempt)
     inner join staged.node_admin as admin
         on held.cluster = admin.cluster and held.node_uid = admin.node_uid
-    where onset.outcome = 'evicted'
+    where
+        onset.outcome = 'evicted'
         and epoch_ms(admin.started_at) <= onset.ended_ms
         and end_ms(admin.ended_at) >= onset.ended_ms
     qualify row_number() over (
@@ -74,7 +77,8 @@ candidates as (
     select usable.*
     from usable
     left join communication using (cluster, job, attempt)
-    where usable.role in ('root', 'either')
+    where
+        usable.role in ('root', 'either')
         and usable.strength >= 1
         and usable.domain not in ('unknown', 'baseline')
         and (communication.timeout_ms is null or usable.strength > 1 or usable.observed_ms < communication.timeout_ms)
@@ -110,7 +114,8 @@ rivals as (
         list_sort(list(distinct near.class)) as competing
     from near
     inner join picked using (cluster, job, attempt)
-    where near.class <> picked.class
+    where
+        near.class <> picked.class
         and near.node_uid is distinct from picked.node_uid
         and near.observed_ms <= near.first_ms + 1000 * getvariable('compete_s')
     group by near.cluster, near.job, near.attempt
@@ -138,12 +143,15 @@ select
     end as class,
     case
         when declared.class is not null then 95
-        when picked.class is not null then greatest(5, least(99,
-            case picked.strength when 3 then 90 when 2 then 70 else 40 end
-            + case when onset.first_node_uid is not null and picked.node_uid = onset.first_node_uid then 5 else 0 end
-            + case when voices.source_count >= 2 then 5 else 0 end
-            - case when rivals.competing is not null then 20 else 0 end
-        ))
+        when picked.class is not null
+            then
+                greatest(5, least(
+                    99,
+                    case picked.strength when 3 then 90 when 2 then 70 else 40 end
+                    + case when onset.first_node_uid is not null and picked.node_uid = onset.first_node_uid then 5 else 0 end
+                    + case when voices.source_count >= 2 then 5 else 0 end
+                    - case when rivals.competing is not null then 20 else 0 end
+                ))
         when onset.outcome = 'evicted' then case when drains.class is not null then 90 else 60 end
         else 0
     end as confidence,
@@ -156,9 +164,10 @@ select
     case when declared.class is null then picked.evidence_order end as picked_evidence,
     case
         when declared.class is not null then 'declared: the outcome says so'
-        when picked.class is not null then
-            case picked.strength when 3 then 'proof' when 2 then 'strong evidence' else 'suggestive evidence' end
-            || ' from ' || picked.source || case when picked.is_old then ', latched' else '' end
+        when picked.class is not null
+            then
+                case picked.strength when 3 then 'proof' when 2 then 'strong evidence' else 'suggestive evidence' end
+                || ' from ' || picked.source || case when picked.is_old then ', latched' else '' end
         when onset.outcome = 'evicted' and drains.class is not null then 'eviction during an admin action on its node'
         when onset.outcome = 'evicted' then 'eviction without a known admin action'
         when communication.timeout_ms is not null then 'only a communication symptom'

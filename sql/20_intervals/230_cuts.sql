@@ -1,8 +1,9 @@
--- Points at which a lineage threw work away: a restart below what was done, or a counter that went back.
+-- Points at which a lineage threw work away: a restart below what was done, or a counter that went
+-- back.
 --
--- cut_order places a cut among the records of its lineage: before every record of an attempt (record 0)
--- or just before one of them. Positions above cut_to are discarded there [2.2, 2.5]. is_rollback and
--- cause say who pays [2.4].
+-- cut_order places a cut among the records of its lineage: before every record of an attempt
+-- (record 0) or just before one of them. Positions above cut_to are discarded there [2.2, 2.5].
+-- is_rollback and cause say who pays [2.4].
 --
 -- grain: lineage_id, attempt_order, record_order
 
@@ -14,7 +15,8 @@ with restarts as (
         pace.resume_step as cut_to,
         attempt.started_ms as cut_ms,
         attempt.restart_kind = 'rollback' as is_marked_rollback,
-        -- The last earlier attempt that executed steps owns the loss; failed starts in between do not.
+        -- The last earlier attempt that executed steps owns the loss; failed starts in between do
+        -- not.
         max(case when pace.record_count > 0 then attempt.attempt_order end) over earlier as owner_order
     from intervals.lineage_attempts as attempt
     inner join intervals.attempt_pace as pace using (attempt_id)
@@ -38,19 +40,22 @@ caused as (
         coalesce(restarts.is_marked_rollback, false) or exists (
             select 1
             from intervals.lineage_attempts as between_them
-            where between_them.lineage_id = restarts.lineage_id
+            where
+                between_them.lineage_id = restarts.lineage_id
                 and between_them.attempt_order >= restarts.owner_order
                 and between_them.attempt_order < restarts.attempt_order
                 and between_them.outcome = 'rollback'
         ) as is_rollback
     from restarts
     inner join intervals.lineage_attempts as owner
-        on restarts.lineage_id = owner.lineage_id
-        and restarts.owner_order = owner.attempt_order
+        on
+            restarts.lineage_id = owner.lineage_id
+            and restarts.owner_order = owner.attempt_order
     left join intervals.attribution as attribution
-        on owner.cluster = attribution.cluster
-        and owner.job = attribution.job
-        and owner.attempt = attribution.attempt
+        on
+            owner.cluster = attribution.cluster
+            and owner.job = attribution.job
+            and owner.attempt = attribution.attempt
     where restarts.cut_to is not null
 ),
 
@@ -70,7 +75,8 @@ turned_back as (
     left join lateral (
         select markers.kind, markers.cause
         from staged.markers as markers
-        where markers.cluster = attempt.cluster
+        where
+            markers.cluster = attempt.cluster
             and markers.job = attempt.job
             and (markers.attempt is null or markers.attempt = attempt.attempt)
             and epoch_ms(markers.occurred_at) <= record.started_ms

@@ -20,7 +20,8 @@ from numbered as cut
 left join lateral (
     select earlier.cut_number, earlier.attempt_order, earlier.record_order
     from numbered as earlier
-    where earlier.lineage_id = cut.lineage_id
+    where
+        earlier.lineage_id = cut.lineage_id
         and earlier.cut_number < cut.cut_number
         and earlier.cut_to <= cut.cut_to
     order by earlier.cut_number desc

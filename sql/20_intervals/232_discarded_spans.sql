@@ -1,7 +1,7 @@
 -- Positions of step records that were discarded, with the cut that discarded them [2.2].
 --
--- A record's position dies at the first later cut below it. Of the cuts that reach a record, each one
--- goes deeper than the one before, so each takes the span between the two.
+-- A record's position dies at the first later cut below it. Of the cuts that reach a record, each
+-- one goes deeper than the one before, so each takes the span between the two.
 --
 -- grain: attempt_id, filled_order, first
 
@@ -19,9 +19,10 @@ with reaching as (
         cut.reach_record_order
     from intervals.lineage_attempts as attempt
     inner join intervals.effective_cuts as cut
-        on attempt.lineage_id = cut.lineage_id
-        and cut.attempt_order >= attempt.attempt_order
-        and cut.reach_attempt_order <= attempt.attempt_order
+        on
+            attempt.lineage_id = cut.lineage_id
+            and cut.attempt_order >= attempt.attempt_order
+            and cut.reach_attempt_order <= attempt.attempt_order
 ),
 
 at_risk as (
@@ -58,9 +59,9 @@ reached as (
     from exposed as record
     inner join reaching as cut using (attempt_id)
     where record.last > cut.cut_to
-        -- The cut comes after the record, and no cut in between went as deep.
-        and (cut.cut_attempt_order > cut.attempt_order or cut.cut_record_order > record.record_order)
-        and (cut.reach_attempt_order < cut.attempt_order or cut.reach_record_order <= record.record_order)
+    -- The cut comes after the record, and no cut in between went as deep.
+    and (cut.cut_attempt_order > cut.attempt_order or cut.cut_record_order > record.record_order)
+    and (cut.reach_attempt_order < cut.attempt_order or cut.reach_record_order <= record.record_order)
 )
 
 select

@@ -1,7 +1,8 @@
--- For each committed checkpoint: is its execution still on the retained path, or which cut discarded it.
+-- For each committed checkpoint: is its execution still on the retained path, or which cut
+-- discarded it.
 --
--- cut_number is null while the execution is retained. A checkpoint whose step was never executed by its
--- attempt (it stands on no path) is left out.
+-- cut_number is null while the execution is retained. A checkpoint whose step was never executed by
+-- its attempt (it stands on no path) is left out.
 --
 -- grain: row
 
@@ -29,9 +30,10 @@ executions as (
     select checkpoint.*, record.filled_order
     from checkpoints as checkpoint
     inner join (select * from intervals.filled_records where last > first) as record
-        on checkpoint.attempt_id = record.attempt_id
-        and checkpoint.step >= record.first
-        and checkpoint.step < record.last
+        on
+            checkpoint.attempt_id = record.attempt_id
+            and checkpoint.step >= record.first
+            and checkpoint.step < record.last
 )
 
 select distinct
@@ -43,6 +45,7 @@ select distinct
     discarded.cut_number
 from executions as execution
 left join intervals.discarded_spans as discarded
-    on execution.attempt_id = discarded.attempt_id
-    and execution.filled_order = discarded.filled_order
-    and execution.step between discarded.first and discarded.last
+    on
+        execution.attempt_id = discarded.attempt_id
+        and execution.filled_order = discarded.filled_order
+        and execution.step between discarded.first and discarded.last

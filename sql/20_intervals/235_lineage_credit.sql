@@ -1,7 +1,8 @@
 -- What each lineage may count as durable, and what becomes of the rest [2.7].
 --
--- safe_step: newest position covered by a valid checkpoint on the retained path, or proved by a restore
--- that executed steps. claimed_step: newest position any committed checkpoint on the path claims.
+-- safe_step: newest position covered by a valid checkpoint on the retained path, or proved by a
+-- restore that executed steps. claimed_step: newest position any committed checkpoint on the path
+-- claims.
 --
 -- grain: lineage_id
 
@@ -49,11 +50,13 @@ select
     case when attribution.class is not null then owner.attempt end as own_attempt
 from last_attempts
 inner join intervals.lineage_attempts as owner
-    on last_attempts.lineage_id = owner.lineage_id
-    and last_attempts.owner_order = owner.attempt_order
+    on
+        last_attempts.lineage_id = owner.lineage_id
+        and last_attempts.owner_order = owner.attempt_order
 left join intervals.attribution as attribution
-    on owner.cluster = attribution.cluster
-    and owner.job = attribution.job
-    and owner.attempt = attribution.attempt
+    on
+        owner.cluster = attribution.cluster
+        and owner.job = attribution.job
+        and owner.attempt = attribution.attempt
 left join kept_checkpoints on last_attempts.lineage_id = kept_checkpoints.lineage_id
 left join restores on last_attempts.lineage_id = restores.lineage_id

@@ -1,7 +1,7 @@
 -- Records of slow segments with the baseline per position, and what made them slow [3.2, 3.4].
 --
--- An attempt is cut at every onset and clearing of a degrading condition on its nodes, and by world size
--- and config. The baseline of a lineage, world and config is its fastest segment median.
+-- An attempt is cut at every onset and clearing of a degrading condition on its nodes, and by world
+-- size and config. The baseline of a lineage, world and config is its fastest segment median.
 --
 -- grain: attempt_id, filled_order
 
@@ -92,12 +92,13 @@ degraded as (
     select
         slow.attempt_id,
         slow.filled_order,
-        arg_min(cause.class, {'precedence': taxonomy.precedence, 'started_ms': cause.started_ms, 'class': cause.class}) as class
+        arg_min(cause.class, { 'precedence': taxonomy.precedence, 'started_ms': cause.started_ms, 'class': cause.class }) as class
     from slow
     inner join degradations as cause
-        on slow.attempt_id = cause.attempt_id
-        and cause.started_ms < slow.ended_ms
-        and cause.ended_ms > slow.started_ms
+        on
+            slow.attempt_id = cause.attempt_id
+            and cause.started_ms < slow.ended_ms
+            and cause.ended_ms > slow.started_ms
     left join catalog.taxonomy as taxonomy on cause.class = taxonomy.class
     group by slow.attempt_id, slow.filled_order
 ),
@@ -106,16 +107,17 @@ lagging as (
     select
         slow.attempt_id,
         slow.filled_order,
-        arg_min(evidence.class, {'started_at': evidence.started_at, 'class': evidence.class}) as class
+        arg_min(evidence.class, { 'started_at': evidence.started_at, 'class': evidence.class }) as class
     from slow
     inner join intervals.lineage_attempts as attempt using (attempt_id)
     inner join staged.evidence as evidence
-        on attempt.cluster = evidence.cluster
-        and attempt.job = evidence.job
-        and attempt.attempt = evidence.attempt
-        and evidence.source = 'slow_rank'
-        and epoch_ms(evidence.started_at) < slow.ended_ms
-        and end_ms(evidence.ended_at) > slow.started_ms
+        on
+            attempt.cluster = evidence.cluster
+            and attempt.job = evidence.job
+            and attempt.attempt = evidence.attempt
+            and evidence.source = 'slow_rank'
+            and epoch_ms(evidence.started_at) < slow.ended_ms
+            and end_ms(evidence.ended_at) > slow.started_ms
     group by slow.attempt_id, slow.filled_order
 )
 

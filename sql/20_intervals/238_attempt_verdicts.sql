@@ -1,8 +1,8 @@
 -- What the time around the steps of each attempt is charged to, and whether it did any step at all.
 --
--- carry_*: the cause of start-up, init and restore: the end of the previous attempt of the lineage, else
--- base.overhead [1.8]. own_*: the cause of this attempt's end. An attempt that ended badly without a step
--- is a failed start, or part of a restart loop of application errors [1.4].
+-- carry_*: the cause of start-up, init and restore: the end of the previous attempt of the lineage,
+-- else base.overhead [1.8]. own_*: the cause of this attempt's end. An attempt that ended badly
+-- without a step is a failed start, or part of a restart loop of application errors [1.4].
 --
 -- grain: cluster, job, attempt
 
@@ -23,13 +23,15 @@ with caused as (
     from intervals.lineage_attempts as attempt
     inner join intervals.attempt_pace as pace using (attempt_id)
     left join intervals.attribution as before
-        on attempt.cluster = before.cluster
-        and attempt.prev_job = before.job
-        and attempt.prev_attempt = before.attempt
+        on
+            attempt.cluster = before.cluster
+            and attempt.prev_job = before.job
+            and attempt.prev_attempt = before.attempt
     left join intervals.attribution as own
-        on attempt.cluster = own.cluster
-        and attempt.job = own.job
-        and attempt.attempt = own.attempt
+        on
+            attempt.cluster = own.cluster
+            and attempt.job = own.job
+            and attempt.attempt = own.attempt
     left join catalog.taxonomy as taxonomy on own.class = taxonomy.class
 ),
 

@@ -1,7 +1,7 @@
 -- The state of each node, or of a device with a life of its own, ignoring jobs [1.6, 1.9].
 --
--- Only abnormal spans have rows; between them the node is available. ok_open ignores staleness, ok_closed
--- does not; neither is broken by cordon or drain [5.2].
+-- Only abnormal spans have rows; between them the node is available. ok_open ignores staleness,
+-- ok_closed does not; neither is broken by cordon or drain [5.2].
 --
 -- grain: cluster, node_uid, profile, started_ms
 
@@ -46,9 +46,10 @@ spans as (
         span.is_planned
     from node_spans as span
     inner join profiles
-        on span.cluster = profiles.cluster
-        and span.node_uid = profiles.node_uid
-        and (span.gpu is null or span.gpu = profiles.profile)
+        on
+            span.cluster = profiles.cluster
+            and span.node_uid = profiles.node_uid
+            and (span.gpu is null or span.gpu = profiles.profile)
     where span.ended_ms > span.started_ms
 ),
 

@@ -1,8 +1,8 @@
 -- Outages: maximal runs in which a node or device is not available, each with one cause [1.6].
 --
--- Causes, first that applies: the most specific of the blocking conditions and strong XIDs whose onset
--- lies within coalesce_s of the first; the admin action's class; silence of a check; the failure that a
--- provisioning node replaces; else base.overhead.
+-- Causes, first that applies: the most specific of the blocking conditions and strong XIDs whose
+-- onset lies within coalesce_s of the first; the admin action's class; silence of a check; the
+-- failure that a provisioning node replaces; else base.overhead.
 --
 -- grain: cluster, node_uid, profile, started_ms
 
@@ -37,10 +37,12 @@ conditions as (
         condition.class
     from known_runs as run
     inner join intervals.condition_repairs as condition
-        on run.cluster = condition.cluster
-        and run.node_uid = condition.node_uid
-        and (condition.gpu is null or condition.gpu = run.profile)
-    where condition.is_blocking
+        on
+            run.cluster = condition.cluster
+            and run.node_uid = condition.node_uid
+            and (condition.gpu is null or condition.gpu = run.profile)
+    where
+        condition.is_blocking
         and not condition.is_in_repair
         and condition.started_ms < run.known_end_ms
         and condition.ended_ms > run.started_ms
@@ -56,10 +58,12 @@ xids as (
         evidence.class
     from known_runs as run
     inner join staged.evidence as evidence
-        on run.cluster = evidence.cluster
-        and run.node_uid = evidence.node_uid
-        and (evidence.gpu is null or evidence.gpu = run.profile)
-    where evidence.source = 'xid'
+        on
+            run.cluster = evidence.cluster
+            and run.node_uid = evidence.node_uid
+            and (evidence.gpu is null or evidence.gpu = run.profile)
+    where
+        evidence.source = 'xid'
         and evidence.role in ('root', 'either')
         and evidence.strength >= 2
         and epoch_ms(evidence.observed_at) >= run.started_ms - 1000 * getvariable('attrib_before_s')
@@ -83,7 +87,7 @@ faults as (
         onsets.node_uid,
         onsets.profile,
         onsets.started_ms,
-        arg_min(onsets.class, {'precedence': taxonomy.precedence, 'class': onsets.class}) as class
+        arg_min(onsets.class, { 'precedence': taxonomy.precedence, 'class': onsets.class }) as class
     from onsets
     left join catalog.taxonomy as taxonomy on onsets.class = taxonomy.class
     where onsets.onset_ms <= onsets.first_onset_ms + 1000 * getvariable('coalesce_s')
@@ -96,15 +100,16 @@ actions as (
         run.node_uid,
         run.profile,
         run.started_ms,
-        arg_min(admin.class, {'started_at': admin.started_at, 'class': admin.class}) filter (where admin.class is not null) as given_class,
+        arg_min(admin.class, { 'started_at': admin.started_at, 'class': admin.class }) filter (where admin.class is not null) as given_class,
         bool_or(admin.is_planned) as is_planned,
         bool_and(admin.kind in ('cordon', 'drain')) as is_only_isolation,
         arg_min(admin.action, list_position(['replace', 'reboot', 'reset', 'diag'], admin.action))
-            filter (where admin.kind = 'repair') as repair_action
+        filter (where admin.kind = 'repair') as repair_action
     from known_runs as run
     inner join staged.node_admin as admin
         on run.cluster = admin.cluster and run.node_uid = admin.node_uid
-    where epoch_ms(admin.started_at) < run.known_end_ms
+    where
+        epoch_ms(admin.started_at) < run.known_end_ms
         and end_ms(admin.ended_at) > run.started_ms
     group by run.cluster, run.node_uid, run.profile, run.started_ms
 )

@@ -13,5 +13,6 @@ select
     least(end_ms(node.paid_to), getvariable('window_end_ms')) as ended_ms
 from staged.nodes as node
 inner join intervals.device_profiles as device using (cluster, node_uid)
-where greatest(epoch_ms(node.paid_from), getvariable('window_start_ms'))
+where
+    greatest(epoch_ms(node.paid_from), getvariable('window_start_ms'))
     < least(end_ms(node.paid_to), getvariable('window_end_ms'))

@@ -25,11 +25,12 @@ abnormal as (
     inner join paid
         on state.cluster = paid.cluster and state.node_uid = paid.node_uid and state.profile = paid.profile
     left join intervals.outages as outage
-        on state.cluster = outage.cluster
-        and state.node_uid = outage.node_uid
-        and state.profile = outage.profile
-        and state.started_ms >= outage.started_ms
-        and state.started_ms < outage.ended_ms
+        on
+            state.cluster = outage.cluster
+            and state.node_uid = outage.node_uid
+            and state.profile = outage.profile
+            and state.started_ms >= outage.started_ms
+            and state.started_ms < outage.ended_ms
     where state.ended_ms > paid.started_ms and state.started_ms < paid.ended_ms
 ),
 

@@ -145,6 +145,7 @@ select
     )
 from known_spans as span
 inner join intervals.attempt_timeline as line using (cluster, job, attempt)
-where span.state = 'timeline'
+where
+    span.state = 'timeline'
     and line.started_ms < span.ended_ms
     and line.ended_ms > span.started_ms

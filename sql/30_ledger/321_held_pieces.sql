@@ -1,4 +1,5 @@
--- Pod pieces joined with the state of their node: what is booked on the pod's devices in the window.
+-- Pod pieces joined with the state of their node: what is booked on the pod's devices in the
+-- window.
 --
 -- After the attempt is over a node that is down beats teardown: that time goes to the node [1.4].
 --
@@ -35,9 +36,10 @@ select
 from ledger.pod_pieces as piece
 inner join held using (cluster, pod_uid)
 inner join ledger.node_pieces as node
-    on piece.cluster = node.cluster
-    and piece.node_uid = node.node_uid
-    and held.profile = node.profile
-    and piece.started_ms < node.ended_ms
-    and piece.ended_ms > node.started_ms
+    on
+        piece.cluster = node.cluster
+        and piece.node_uid = node.node_uid
+        and held.profile = node.profile
+        and piece.started_ms < node.ended_ms
+        and piece.ended_ms > node.started_ms
 where piece.state <> 'A.teardown' or node.node_state in ('available', 'cordoned', 'draining')

@@ -1,4 +1,5 @@
--- Per device: who holds how many units when, and how many are left; shares that exceed one are scaled [1.3].
+-- Per device: who holds how many units when, and how many are left; shares that exceed one are
+-- scaled [1.3].
 --
 -- held is the list of pods with their units, summing to at most 5040; free_units is the rest.
 --
@@ -46,8 +47,8 @@ slots as (
     from edges
 ),
 
--- A holding is joined to the slots it spans through islands of overlapping holdings, so that a device
--- with many pods one after the other costs as many rows as it has pods.
+-- A holding is joined to the slots it spans through islands of overlapping holdings, so that a
+-- device with many pods one after the other costs as many rows as it has pods.
 numbered as (
     select
         *,
@@ -101,12 +102,13 @@ shared as (
         )) as asked_units
     from island_slots as slot
     inner join numbered as holding
-        on slot.cluster = holding.cluster
-        and slot.node_uid = holding.node_uid
-        and slot.gpu = holding.gpu
-        and slot.island = holding.island
-        and holding.started_ms <= slot.started_ms
-        and holding.ended_ms >= slot.ended_ms
+        on
+            slot.cluster = holding.cluster
+            and slot.node_uid = holding.node_uid
+            and slot.gpu = holding.gpu
+            and slot.island = holding.island
+            and holding.started_ms <= slot.started_ms
+            and holding.ended_ms >= slot.ended_ms
     where slot.ended_ms is not null
 ),
 

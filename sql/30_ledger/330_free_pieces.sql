@@ -16,9 +16,10 @@ select
 from ledger.held_spans as span
 inner join ledger.devices as device using (cluster, node_uid, gpu)
 inner join ledger.node_pieces as node
-    on device.cluster = node.cluster
-    and device.node_uid = node.node_uid
-    and device.profile = node.profile
-    and span.started_ms < node.ended_ms
-    and span.ended_ms > node.started_ms
+    on
+        device.cluster = node.cluster
+        and device.node_uid = node.node_uid
+        and device.profile = node.profile
+        and span.started_ms < node.ended_ms
+        and span.ended_ms > node.started_ms
 where span.free_units > 0

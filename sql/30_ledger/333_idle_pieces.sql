@@ -1,4 +1,5 @@
--- Free units on available nodes with their idle label; without queued work there was no demand [1.7].
+-- Free units on available nodes with their idle label; without queued work there was no demand
+-- [1.7].
 --
 -- grain: cluster, node_uid, gpu, started_ms
 
@@ -24,10 +25,11 @@ wanted as (
         label.cause_attempt
     from idle
     inner join ledger.idle_labels as label
-        on idle.cluster = label.cluster
-        and idle.pool = label.pool
-        and idle.started_ms < label.ended_ms
-        and idle.ended_ms > label.started_ms
+        on
+            idle.cluster = label.cluster
+            and idle.pool = label.pool
+            and idle.started_ms < label.ended_ms
+            and idle.ended_ms > label.started_ms
 ),
 
 -- Between and around the wanted pieces of an idle span nobody wanted the GPU.

@@ -1,8 +1,9 @@
 -- Where every paid GPU-millisecond of the window went, and why: the ledger.
 --
--- Exactly one row for each share of a device at each instant; unit_ms = units × milliseconds, 5040 units
--- a GPU. cause_job and cause_attempt name the attempt whose end is charged, outage_started_at the outage.
--- A committed GPU that was never launched has no node; its gpu number only tells the missing ones apart.
+-- Exactly one row for each share of a device at each instant; unit_ms = units × milliseconds, 5040
+-- units a GPU. cause_job and cause_attempt name the attempt whose end is charged, outage_started_at
+-- the outage. A committed GPU that was never launched has no node; its gpu number only tells the
+-- missing ones apart.
 --
 -- grain: cluster, pool, node_uid, gpu, started_at, pod_uid
 
@@ -38,11 +39,12 @@ held as (
         cast(null as bigint) as outage_started_ms
     from ledger.held_pieces as piece
     inner join shares as share
-        on piece.cluster = share.cluster
-        and piece.pod_uid = share.pod_uid
-        and list_contains(piece.gpus, share.gpu)
-        and piece.started_ms < share.ended_ms
-        and piece.ended_ms > share.started_ms
+        on
+            piece.cluster = share.cluster
+            and piece.pod_uid = share.pod_uid
+            and list_contains(piece.gpus, share.gpu)
+            and piece.started_ms < share.ended_ms
+            and piece.ended_ms > share.started_ms
 ),
 
 unavailable as (
@@ -132,6 +134,7 @@ select
 from everything as entry
 left join catalog.taxonomy as taxonomy on entry.cause = taxonomy.class
 left join intervals.attribution as attribution
-    on entry.cluster = attribution.cluster
-    and entry.cause_job = attribution.job
-    and entry.cause_attempt = attribution.attempt
+    on
+        entry.cluster = attribution.cluster
+        and entry.cause_job = attribution.job
+        and entry.cause_attempt = attribution.attempt

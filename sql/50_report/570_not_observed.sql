@@ -65,6 +65,11 @@ gap_time as (
 quarantined as (
     select sum(row_count) as row_count
     from report.quarantine
+),
+
+unclassified as (
+    select sum(row_count) as row_count
+    from report.unclassified
 )
 
 select
@@ -94,5 +99,8 @@ union all
 select 70, 'collector_gaps', coalesce(gap_ms, 0) / 3600000, null, 'hours'
 from gap_time
 union all
-select 80, 'quarantined_rows', coalesce(row_count, 0), null, 'rows'
+select 80, 'unclassified_observations', coalesce(row_count, 0), null, 'rows'
+from unclassified
+union all
+select 90, 'quarantined_rows', coalesce(row_count, 0), null, 'rows'
 from quarantined

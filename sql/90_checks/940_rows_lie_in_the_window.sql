@@ -5,7 +5,8 @@
 
 select cluster, node_uid, gpu, started_at, ended_at, unit_ms
 from ledger.gpu_time
-where started_at >= ended_at
+where
+    started_at >= ended_at
     or started_at < getvariable('window_start')
     or ended_at > getvariable('window_end')
     or unit_ms <= 0

@@ -1,11 +1,13 @@
--- Productive time and idle time without demand have no cause; unknown and foreign time may; all else has one [1.8].
+-- Productive time and idle time without demand have no cause; unknown and foreign time may; all
+-- else has one [1.8].
 --
 -- grain: row
 -- severity: error
 
 select distinct state, cause
 from ledger.gpu_time
-where (cause is not null and (state like 'A.productive.%' or state in ('I.no_demand', 'A.other')))
+where
+    (cause is not null and (state like 'A.productive.%' or state in ('I.no_demand', 'A.other')))
     or (
         cause is null
         and state not like 'A.productive.%'

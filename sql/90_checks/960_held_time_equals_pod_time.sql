@@ -1,4 +1,5 @@
--- Allocated time is the units the pods held, less the teardown that lost to a node that was down [C3].
+-- Allocated time is the units the pods held, less the teardown that lost to a node that was down
+-- [C3].
 --
 -- Devices on which the pods asked for more than there is are left out: their shares were scaled.
 --
@@ -27,9 +28,10 @@ held_time as (
     from pod_devices
     inner join staged.pods as pod using (cluster, pod_uid)
     inner join ledger.devices as device
-        on pod_devices.cluster = device.cluster
-        and pod_devices.node_uid = device.node_uid
-        and pod_devices.gpu = device.gpu
+        on
+            pod_devices.cluster = device.cluster
+            and pod_devices.node_uid = device.node_uid
+            and pod_devices.gpu = device.gpu
     group by device.cluster, device.node_uid, device.gpu
 ),
 
@@ -43,15 +45,17 @@ dropped_time as (
     inner join staged.pods as pod using (cluster, pod_uid)
     inner join pod_devices using (cluster, pod_uid)
     inner join ledger.devices as device
-        on pod_devices.cluster = device.cluster
-        and pod_devices.node_uid = device.node_uid
-        and pod_devices.gpu = device.gpu
+        on
+            pod_devices.cluster = device.cluster
+            and pod_devices.node_uid = device.node_uid
+            and pod_devices.gpu = device.gpu
     inner join ledger.node_pieces as node
-        on device.cluster = node.cluster
-        and device.node_uid = node.node_uid
-        and device.profile = node.profile
-        and piece.started_ms < node.ended_ms
-        and piece.ended_ms > node.started_ms
+        on
+            device.cluster = node.cluster
+            and device.node_uid = node.node_uid
+            and device.profile = node.profile
+            and piece.started_ms < node.ended_ms
+            and piece.ended_ms > node.started_ms
     where piece.state = 'A.teardown' and node.node_state not in ('available', 'cordoned', 'draining')
     group by device.cluster, device.node_uid, device.gpu
 ),

@@ -1,4 +1,5 @@
--- Devices whose pods asked for more than there is: an end was not observed, and their shares were scaled [1.3].
+-- Devices whose pods asked for more than there is: an end was not observed, and their shares were
+-- scaled [1.3].
 --
 -- grain: row
 -- severity: warn
@@ -11,7 +12,8 @@ select
     instant_of(span.ended_ms) as ended_at,
     list_transform(span.held, lambda share: share.pod_uid) as pod_uids
 from ledger.held_spans as span
-where len(span.held) > 1
+where
+    len(span.held) > 1
     and exists (
         select 1
         from (select unnest(span.held) as share) as holder

@@ -7,8 +7,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from goodput.warehouse.models import find_models
 from tables import bench, make_empty_warehouse, open_warehouse
+
+from goodput.warehouse.models import find_models
 
 ALL = ("observed", "staged", "intervals", "ledger", "views")
 

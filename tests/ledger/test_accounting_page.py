@@ -27,7 +27,8 @@ def test_example(model, example):
     bench = LedgerBench(model)
     settings, *sections = [textwrap.dedent(s) for s in example.strip().split("\n\n")]
     tables = dict(section.split("\n", 1) for section in sections)
-    expected = {name: tables.pop(name) for name in list(tables) if name.startswith(("ledger", "views."))}
+    answers = [name for name in tables if name.startswith(("ledger", "views."))]
+    expected = {name: tables.pop(name) for name in answers}
     bench.settings(settings)
     for name, table in tables.items():
         bench.given(name, table)
@@ -39,7 +40,7 @@ def test_example(model, example):
 
 
 def test_page_sums_by_hand():
-    """The page's own figures of the first two examples add up to 2 × 600 and 1 × 720 GPU-seconds."""
+    """The page's figures of the first two examples add up to 2 × 600 and 1 × 720 GPU-seconds."""
     sums = [
         sum(
             Fraction(line.split()[-1])

@@ -214,3 +214,21 @@ def test_what_was_learned_later_is_the_newest_version(observed):
     observed.log("x.log", _steps((1, 10)), tz="UTC", job="K", known_at=day + timedelta(hours=1))
     observed.build()
     assert observed.rows("select job from observed.steps_log") == [("K",)]
+
+
+def test_a_checkpoint_that_does_not_load_is_bad_from_then_on(observed):
+    name = {"namespace": "ml", "job": "J"}
+    observed.pod("a", start=0, end=100, name="train-a", attempt=1, **name)
+    observed.pod("b", start=100, end=200, name="train-b", attempt=2, **name)
+    observed.pod("c", start=100, end=200, name="train-c", attempt=2, rank=1, **name)
+    save = (
+        "saving checkpoint at iteration 5 to /c\n",
+        "successfully saved checkpoint from iteration 5",
+    )
+    observed.log("train-a.log", _steps((5, 50)) + _line(60, save[0]) + _line(70, save[1]))
+    observed.log("train-b.log", _line(110, "loading checkpoint from /c at iteration 5"))
+    observed.log("train-c.log", _line(120, "RuntimeError: PytorchStreamReader failed reading zip"))
+    observed.build()
+    assert observed.rows(
+        "select attempt, step, write_start, committed_at, invalid_at from observed.checkpoints_log"
+    ) == [(1, 5, 60, 70, 120)]

@@ -489,3 +489,17 @@ def test_a_restore_is_a_phase_and_says_where_training_goes_on():
     assert [r.step for r in result.segments[0].restores] == [100]
     assert _steps(result) == [(101, 101, 25, 30)]
     assert _checkpoints(result) == [(101, 41, 50, True)]
+
+
+def test_a_step_that_is_not_measured_begins_after_the_pause_before_it():
+    line = "[titan] 2026-01-05 00:00:{at},000 - root - INFO - {text}"
+    said = [
+        ("10", "step: 1  loss:  7.1  tps: 12"),
+        ("20", "step: 2  loss:  7.1  tps: 12"),
+        ("20", "Saving the checkpoint at step 2"),
+        ("25", "Finished saving the checkpoint in 5.00 seconds."),
+        ("35", "step: 3  loss:  7.1  tps: 12"),
+    ]
+    result = _read("\n".join(line.format(at=at, text=text) for at, text in said))
+    assert _steps(result) == [(1, 1, 0, 10), (2, 2, 10, 20), (3, 3, 25, 35)]
+    assert _phases(result) == [("ckpt_save", 20, 25)]

@@ -226,7 +226,29 @@ def test_what_is_not_known_is_an_amount_of_a_whole(model):
         jobs_still_running  1       1      jobs
         stale_checks        1       5      GPU-hours
         collector_gaps      1       -      hours
+        unclassified_observations  0  -  rows
         quarantined_rows    0       -      rows
+        """,
+    )
+
+
+def test_observations_without_a_rule_are_counted(model):
+    model.given(
+        "observed.evidence_log",
+        """
+        cluster  source  value              t
+        a        log     something new      10:00
+        a        log     something new      11:00
+        a        log     CUDA error         10:00
+        a        log     not yet known of   200:00
+        """,
+    )
+    model.given("staged.evidence", "cluster  source  value\na  log  CUDA error")
+    model.expect(
+        "report.unclassified",
+        """
+        source  value          row_count  first_at  last_at
+        log     something new  2          10:00     11:00
         """,
     )
 

@@ -21,7 +21,7 @@ demo: $(READY) ## simulate a small fleet, account for it, write the weekly repor
 	@$(BIN)/goodput demo --out demo
 
 test: $(READY_DEV) lint ## lint, types, layers, then the whole test suite
-	$(BIN)/pytest --numprocesses auto
+	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 lint: $(READY_DEV) ## ruff, mypy, import layers, sqlfluff
 	$(BIN)/ruff check

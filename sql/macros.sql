@@ -8,13 +8,16 @@ create or replace macro known(instant) as
 create or replace macro end_ms(instant) as
     coalesce(epoch_ms(instant), getvariable('forever_ms'));
 
--- The newest version of a key first: knowledge time, then arrival, then content as a stable tie-break.
+-- Types that are well when True, like Ready; all others tell of trouble when True [STANDARD 1.6].
 create or replace macro is_positive_condition(type) as
     type like '%Ready' or type like '%Healthy';
 
 -- Unknown fails closed whatever the polarity [STANDARD 1.6].
 create or replace macro is_bad_condition(type, status) as
-    case when is_positive_condition(type) then status <> 'True' else status in ('True', 'Unknown') end;
+    case
+        when is_positive_condition(type) then status <> 'True'
+        else status in ('True', 'Unknown')
+    end;
 
 -- The instant of epoch milliseconds.
 create or replace macro instant_of(ms) as make_timestamptz(cast(ms as bigint) * 1000);

@@ -21,7 +21,8 @@ _LISTED = 20
 
 @click.command(
     short_help="Show what a restated window changed, and why.",
-    epilog="Example: goodput diff --week 2026-W48 --as-of 2026-12-02T00:00:00Z --as-of 2026-12-09T00:00:00Z",
+    epilog="Example: goodput diff --week 2026-W48 "
+    "--as-of 2026-12-02T00:00:00Z --as-of 2026-12-09T00:00:00Z",
 )
 @window_options
 @click.option(

@@ -6,14 +6,13 @@ elapsed time to where the clock stood. Without any time they are only counted.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from statistics import median_low
 
 from goodput.logs.clock import Stamp
 from goodput.logs.scan import Event
+from goodput.logs.steps import Step, StepLine, bar_start, elapsed_ms, position_of, records_of
 
 _STATUS = {
     "success": "succeeded",
@@ -23,28 +22,8 @@ _STATUS = {
 }
 # The same step printed by several ranks: how many records back it is recognised.
 _RECENT = 64
-# A time above the line may be this much of a step older than the step's end and still be it.
-_TOLERANCE = 10
 # A pause begins this close to the end of a step when it follows it: logs show whole seconds.
 _ROUNDING_MS = 1000
-# A longer time is no time that a run could measure.
-_MAX_ELAPSED_MS = 10 * 366 * 86_400_000
-
-
-@dataclass(slots=True)
-class Step:
-    """Positions first..last over [start, end) in UTC ms; `basis` tells where `end` is from."""
-
-    first: int
-    last: int
-    start_ms: int | None
-    end_ms: int | None
-    basis: str
-    line: int
-    total: int | None = None
-    samples: int | None = None
-    tokens: int | None = None
-    elapsed_ms: int | None = None
 
 
 @dataclass(slots=True)
@@ -116,11 +95,27 @@ class Assembler:
     def __init__(self, start: Stamp | None) -> None:
         self.segments = [Segment(0, 1, "file start", start.ms if start else None)]
         self._now = start.ms if start else None
+        self._handlers: dict[str, Callable[[Event], None]] = {
+            "run_start": self._on_run_start,
+            "run_end": self._on_run_end,
+            "train_begin": self._on_train_begin,
+            "step": self._on_step,
+            "step_begin": self._on_step_begin,
+            "checkpoint_begin": self._on_checkpoint_begin,
+            "checkpoint_end": self._on_checkpoint_end,
+            "checkpoint_saved": self._on_checkpoint_saved,
+            "restore_begin": self._on_restore_begin,
+            "restore_end": self._on_restore_end,
+            "resume": self._on_resume,
+            "phase_begin": self._on_phase_begin,
+            "phase_end": self._on_phase_end,
+            "clock": lambda _: None,
+        }
         self._begin()
 
     def _begin(self) -> None:
         self._rank: int | None = None
-        self._raw: list[_RawStep] = []
+        self._raw: list[StepLine] = []
         self._recent: list[tuple[int, int]] = []
         self._step_begin: int | None = None
         self._open_phases: dict[str, tuple[int, int]] = {}
@@ -135,13 +130,10 @@ class Assembler:
 
     def take(self, event: Event) -> None:
         """Reads the next event."""
-        handler = getattr(self, f"_on_{event.pattern.event}", None)
-        if event.pattern.event == "run_start":
-            self._on_run_start(event)
-        elif handler is not None:
-            handler(event)
-            if (time := event.time) and event.pattern.event != "step":
-                self._now = time.ms
+        kind = event.pattern.event
+        self._handlers[kind](event)
+        if event.time and kind != "step":  # a step finds out itself where the clock stands
+            self._now = event.time.ms
         self._segment.last_line = event.line
 
     def finish(self, last_line: int, end: Stamp | None) -> list[Segment]:
@@ -154,8 +146,6 @@ class Assembler:
     def _on_run_start(self, event: Event) -> None:
         if self._raw or (self._segment.outcome and not self._is_weak):
             self._next_segment(event, "start line")
-        if event.time:
-            self._now = event.time.ms
 
     def _next_segment(self, event: Event, reason: str) -> None:
         before = event.before.ms if event.before else self._now
@@ -185,7 +175,7 @@ class Assembler:
     def _close(self, last_line: int, end_ms: int | None) -> None:
         segment = self._segment
         segment.last_line = last_line
-        segment.steps = _records(self._raw, segment)
+        segment.steps = records_of(self._raw, segment.resume_step)
         for checkpoint in segment.checkpoints:
             _settle(checkpoint, segment.steps[checkpoint.next_record :][:1])
         ends = [s.end_ms for s in segment.steps if s.end_ms is not None]
@@ -208,7 +198,7 @@ class Assembler:
             self._step_begin = event.time.ms
 
     def _on_step(self, event: Event) -> None:
-        position = _position(event, self._raw, self._resume)
+        position = position_of(event, self._raw, self._resume)
         if self._is_repetition(event, position):
             return
         last = self._raw[-1].position if self._raw else None
@@ -221,7 +211,7 @@ class Assembler:
         begin = self._step_begin
         if begin is None and (last is None or position <= last):
             begin = self._ready_ms
-        step = _RawStep(
+        step = StepLine(
             position,
             event,
             begin,
@@ -231,7 +221,7 @@ class Assembler:
             self._now,
         )
         if event.pattern.covers == "bar" and (last is None or position < last):
-            step.bar_start = self._bar_start = _bar_start(event, self._now)
+            step.bar_start = self._bar_start = bar_start(event, self._now)
         self._raw.append(step)
         self._step_begin = self._resume = None
         self._now = step.settle(self._raw[-2] if len(self._raw) > 1 else None)
@@ -285,7 +275,7 @@ class Assembler:
         self._on_checkpoint_saved(event)
 
     def _on_checkpoint_saved(self, event: Event) -> None:
-        at, elapsed = self._at(event), _elapsed_ms(event) or 0
+        at, elapsed = self._at(event), elapsed_ms(event) or 0
         step = self._step_of(event)
         if not any(c.step == step for c in self._segment.checkpoints[-4:]):
             self._add_checkpoint(event, step, None if at is None else at - elapsed, at)
@@ -331,7 +321,7 @@ class Assembler:
 
     def _close_phase(self, kind: str, event: Event) -> None:
         opened = self._open_phases.pop(kind, None)
-        elapsed, time = _elapsed_ms(event), event.time
+        elapsed, time = elapsed_ms(event), event.time
         if time is None and elapsed is not None and self._now is not None:
             opened = (self._now, event.line)
             self._now += elapsed
@@ -343,78 +333,6 @@ class Assembler:
 
     def _at(self, event: Event) -> int | None:
         return event.time.ms if event.time else self._now
-
-
-@dataclass(slots=True)
-class _RawStep:
-    """A step line before its neighbours are known."""
-
-    position: int
-    event: Event
-    begin_ms: int | None
-    is_begin_exact: bool
-    resume: int | None
-    bar_start: int | None
-    now: int | None
-    end_ms: int | None = None
-    basis: str = "none"
-
-    def settle(self, before: _RawStep | None) -> int | None:
-        """Finds when the step ended, and returns where the clock now stands."""
-        event, fresh = self.event, self.event.fresh
-        due = self._due(before)
-        if event.stamp:
-            self.end_ms, self.basis = event.stamp.ms, "line"
-        elif self.bar_start is not None and event.pattern.covers == "bar":
-            self.end_ms, self.basis = self.bar_start + (_elapsed_ms(event) or 0), "elapsed"
-        elif fresh and (due is None or fresh.ms >= due - self._duration(before) // _TOLERANCE):
-            self.end_ms, self.basis = fresh.ms, "above"
-        elif due is not None:
-            self.end_ms, self.basis = due, "elapsed"
-        elif self.now is not None:
-            self.end_ms, self.basis = self.now, "carried"
-        return self.end_ms if self.end_ms is not None else self.now
-
-    def _duration(self, before: _RawStep | None) -> int:
-        elapsed = _elapsed_ms(self.event) or 0
-        count = self.position - before.position if before and before.position < self.position else 1
-        duration = elapsed * (count if self.event.pattern.covers == "iteration" else 1)
-        return min(duration, _MAX_ELAPSED_MS)
-
-    def _due(self, before: _RawStep | None) -> int | None:
-        if self.now is None or _elapsed_ms(self.event) is None:
-            return None
-        return self.now + self._duration(before)
-
-
-def _position(event: Event, done: Sequence[_RawStep], resume: int | None) -> int:
-    """What the line says, or the count of such lines after the step resumed from."""
-    step, epoch, size = (_integer(event, name) for name in ("step", "epoch", "epoch_size"))
-    if step is not None:
-        return step + event.pattern.offset + (epoch or 0) * (size or 0)
-    if resume is not None:
-        return resume + 1
-    return done[-1].position + 1 if done else 1
-
-
-def _bar_start(event: Event, now: int | None) -> int | None:
-    if event.stamp:
-        return event.stamp.ms - (_elapsed_ms(event) or 0)
-    return event.fresh.ms if event.fresh else now
-
-
-def _elapsed_ms(event: Event) -> int | None:
-    value = event.fields.get("elapsed")
-    if value is None:
-        return None
-    if isinstance(value, str):
-        seconds = 0
-        for part in value.split(":"):
-            seconds = seconds * 60 + int(part or 0)
-        ms: float = seconds * 1000
-    else:
-        ms = value * (1 if event.fields.get("unit", event.pattern.unit) == "ms" else 1000)
-    return round(ms) if ms < _MAX_ELAPSED_MS else None
 
 
 def _settle(checkpoint: Checkpoint, following: Sequence[Step]) -> None:
@@ -455,97 +373,6 @@ def _begin_after_phases(segment: Segment) -> None:
                 break
             if step.start_ms < phase.end_ms < step.end_ms:
                 step.start_ms = phase.end_ms
-
-
-def _stride(raw: Sequence[_RawStep]) -> int:
-    """How many positions a line usually covers: the most frequent difference."""
-    counts = Counter(b.position - a.position for a, b in pairwise(raw) if b.position > a.position)
-    return min(counts, key=lambda k: (-counts[k], k)) if counts else 1
-
-
-def _records(raw: Sequence[_RawStep], segment: Segment) -> list[Step]:
-    stride = _stride(raw)
-    records: list[Step] = []
-    before: Step | None = None
-    for step in raw:
-        before = _record(step, before, stride, segment)
-        records.append(before)
-    _estimate_starts(records)
-    return records
-
-
-def _estimate_starts(records: Sequence[Step]) -> None:
-    """Lets a record that nothing says the start of take as long as the others usually do.
-
-    The first step is often slower; what it takes longer is start-up.
-    """
-    paces = [
-        (step.end_ms - step.start_ms) // (step.last - step.first + 1)
-        for step in records
-        if step.start_ms is not None and step.end_ms is not None
-    ]
-    if not paces:
-        return
-    pace = median_low(paces)
-    for step in records:
-        if step.start_ms is None and step.end_ms is not None:
-            step.start_ms = step.end_ms - min(pace * (step.last - step.first + 1), _MAX_ELAPSED_MS)
-
-
-def _record(step: _RawStep, before: Step | None, stride: int, segment: Segment) -> Step:
-    event, last = step.event, step.position
-    follows = before is not None and before.last < last
-    if follows and before is not None:
-        bar = event.pattern.covers == "bar"
-        first = before.last + 1 if bar else max(last - stride + 1, before.last + 1)
-    else:
-        base = step.resume if step.resume is not None else segment.resume_step
-        lowest = min(last, 1) if before is None else 0
-        floor = base + 1 if base is not None and base < last else lowest
-        first = max(last - stride + 1, floor)
-    elapsed = _elapsed_ms(event)
-    return Step(
-        first=first,
-        last=last,
-        start_ms=_start(step, before if follows else None, last - first + 1),
-        end_ms=step.end_ms,
-        basis=step.basis,
-        line=event.line,
-        total=_integer(event, "total"),
-        samples=_integer(event, "samples"),
-        tokens=_integer(event, "tokens"),
-        elapsed_ms=elapsed,
-    )
-
-
-def _start(step: _RawStep, before: Step | None, count: int) -> int | None:
-    end, pattern = step.end_ms, step.event.pattern
-    if end is None:
-        return None
-    floor = before.end_ms if before else None
-    said = step.begin_ms if step.begin_ms is not None and step.begin_ms <= end else None
-    if said is not None and step.is_begin_exact:
-        return said
-    elapsed = _elapsed_ms(step.event)
-    if elapsed is None or pattern.covers == "bar" or (pattern.covers == "last" and count > 1):
-        start = floor if floor is not None else said
-    else:
-        start = end - min(elapsed * count, _MAX_ELAPSED_MS)
-        if floor is not None and start - floor < _resolution(step):
-            start = floor  # a gap below what the clock can show is none
-    if start is not None and floor is not None:
-        start = max(start, min(floor, end))
-    return start
-
-
-def _resolution(step: _RawStep) -> int:
-    time = step.event.time
-    return time.resolution_ms if time else 1
-
-
-def _integer(event: Event, name: str) -> int | None:
-    value = event.fields.get(name)
-    return value if isinstance(value, int) else None
 
 
 def assemble(

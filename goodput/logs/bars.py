@@ -33,16 +33,19 @@ def training_bar(events: Sequence[Event]) -> list[Event]:
 
 def _continued(events: Sequence[Event], total: int) -> list[Event]:
     base, last, result = 0, 0, []
-    label = None
+    label = shown = None
     for event in events:
         done, text = _number(event, "step"), str(event.fields.get("label", "")).strip()
         if done < last and (last >= total or (text != label and "poch" in text)):
             base += total
-        if done > last or done < last:
-            if done:
-                fields = {**event.fields, "step": base + done}
-                result.append(replace(event, fields=fields))
+        if done == last or not done:
             last, label = done, text
+            continue
+        elapsed = event.fields.get("elapsed")
+        if done > last and elapsed == shown and result:
+            result.pop()  # several updates in a second say no more than the last of them
+        result.append(replace(event, fields={**event.fields, "step": base + done}))
+        last, label, shown = done, text, elapsed
     return result
 
 

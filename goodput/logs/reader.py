@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from goodput.logs.assemble import Segment, Step, assemble
+from goodput.logs.assemble import Segment, assemble
 from goodput.logs.bars import is_bar, training_bar
 from goodput.logs.clock import LogClock, zone_named
 from goodput.logs.formats import Format, load_formats
@@ -19,6 +19,7 @@ from goodput.logs.reading import BlockReader, open_log
 from goodput.logs.rows import LogRows, Row
 from goodput.logs.scan import Event, Evidence, Scanner
 from goodput.logs.signatures import load_signatures
+from goodput.logs.steps import Step
 
 GENERIC = "generic"
 _ID_BYTES = 1024

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from goodput.logs.assemble import Segment, Step
+from goodput.logs.assemble import Segment
 from goodput.logs.hints import LogHints
 from goodput.logs.paths import facts_of_path, stem_of_path, stream_of_path
 from goodput.logs.reading import BlockReader, Flaw
 from goodput.logs.scan import Evidence, Scanner
+from goodput.logs.steps import Step
 
 Row = dict[str, Any]
 

@@ -79,8 +79,14 @@ def _make_steps(states: Sequence[Row], groups: Sequence[Row], paid: int) -> list
     members: dict[str, list[Row]] = {}
     for row in states:
         members.setdefault(row["state_group"], []).append(row)
-    present = [group for group in groups if group["state_group"] in members]
-    amounts = [sum(row["unit_ms"] for row in members[group["state_group"]]) for group in present]
+    present = [
+        group
+        for group in groups
+        # The last bar stands even where nothing was productive.
+        if group["state_group"] in members or group["kind"] == "productive"
+    ]
+    rows = [members.get(group["state_group"], []) for group in present]
+    amounts = [sum(row["unit_ms"] for row in group_rows) for group_rows in rows]
     tenths = apportion(amounts, 1000)
     steps = [
         {
@@ -89,9 +95,9 @@ def _make_steps(states: Sequence[Row], groups: Sequence[Row], paid: int) -> list
             "kind": group["kind"],
             "gpu_hours": amount / UNITS_PER_GPU_HOUR,
             "shown_percent": tenth / 10,
-            "rows": members[group["state_group"]],
+            "rows": group_rows,
         }
-        for group, amount, tenth in zip(present, amounts, tenths, strict=True)
+        for group, group_rows, amount, tenth in zip(present, rows, amounts, tenths, strict=True)
     ]
     return list(zip(steps, apportion(amounts, paid), strict=True))
 

@@ -83,7 +83,13 @@ def _top_causes(account: Account) -> list[Row]:
     paid = account.totals["paid"]
     causes = [row for row in account.classes if row["class"] != BASELINE and row["gpu_hours"] > 0]
     return [
-        {key: row[key] for key in keys} | {"share_of_paid": row["gpu_hours"] / paid if paid else 0}
+        {key: row[key] for key in keys}
+        | {
+            "share_of_paid": row["gpu_hours"] / paid if paid else 0,
+            # Most of it was laid to the class with too little confidence to say so [STANDARD 4.5].
+            "is_suspected": row["domain"] != "unknown"
+            and row["unattributed_gpu_hours"] > row["gpu_hours"] / 2,
+        }
         for row in causes[:TOP_CAUSES]
     ]
 
@@ -192,15 +198,29 @@ def make_sentence(headline: Row) -> str:
         f"Of {paid:,.{decimals}f} GPU-hours paid for, {productive:,.{decimals}f} "
         "became training progress that was kept."
     )
+    return f"{text} {_lost_sentence(headline)}{_unknown_sentence(headline)}"
+
+
+def _lost_sentence(headline: Row) -> str:
     if not headline["top_causes"]:
-        return text + " Nothing was lost beyond normal overhead."
+        return "Nothing was lost beyond normal overhead."
+    decimals, lost = headline["decimals"], headline["lost_gpu_hours"]
     first = headline["top_causes"][0]
     share = f"the largest part, {first['shown_gpu_hours']:,.{decimals}f}, to"
-    if first["shown_gpu_hours"] == headline["lost_gpu_hours"]:
+    if first["shown_gpu_hours"] == lost:
         share = "all of it to"
-    return text + (
-        f" {headline['lost_gpu_hours']:,.{decimals}f} were lost beyond normal overhead, "
-        f"{share} {_lower_first(first['class_label'])}."
+    label = _lower_first(first["class_label"]) + (" (suspected)" if first["is_suspected"] else "")
+    return f"{lost:,.{decimals}f} were lost beyond normal overhead, {share} {label}."
+
+
+def _unknown_sentence(headline: Row) -> str:
+    goodput = headline["goodput"]
+    if not goodput["is_interval"] or goodput["low"] is None or goodput["high"] is None:
+        return ""
+    unknown = headline["coverage"]["unknown_share_of_allocated"]
+    return (
+        f" {unknown:.0%} of held time was not observed, so goodput lies between "
+        f"{goodput['low']:.1%} and {goodput['high']:.1%}."
     )
 
 

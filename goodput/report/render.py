@@ -45,6 +45,8 @@ class Column:
     digits: int = 0
 
 
+CLUSTER_COLUMN = Column("cluster", "Cluster")
+
 JOB_COLUMNS = (
     Column("job_name", "Job"),
     Column("namespace", "Namespace"),
@@ -152,10 +154,12 @@ def _view(report: Mapping[str, Any]) -> dict[str, Any]:
     nodes = [_view_node(row, labels) for row in report["nodes"]]
     interruptions = [_view_interruption(row, labels) for row in report["interruptions"]]
     groups = report["state_groups"]
+    # With one cluster its name is in the title and needs no column.
+    extra = (CLUSTER_COLUMN,) if len(report["clusters"]) > 1 else ()
     tables = {
-        "jobs": (JOB_COLUMNS, jobs),
-        "nodes": (NODE_COLUMNS, nodes),
-        "interruptions": (INTERRUPTION_COLUMNS, interruptions),
+        "jobs": ((*extra, *JOB_COLUMNS), jobs),
+        "nodes": ((*extra, *NODE_COLUMNS), nodes),
+        "interruptions": ((*extra, *INTERRUPTION_COLUMNS), interruptions),
     }
     figures = {
         "waterfall": waterfall_figure(

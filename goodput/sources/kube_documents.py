@@ -20,7 +20,8 @@ MAX_ITEM_CHARS = 16 << 20
 _CHUNK_CHARS = 1 << 20
 _SPACE = re.compile(r"[\s,\x1e]*")
 _NEXT_OBJECT = re.compile(r"\n\s*(?=\{)")
-_PROMPT = re.compile(r"[$>#%]\s*(kubectl|oc)\s")
+# What tools print above the YAML: the command, or records of their own.
+_PREAMBLE = re.compile(r"[$>#%]\s*(kubectl|oc)\s|\{.*\}\s*\Z|std(out|err):\s*\Z")
 _ANCHOR = re.compile(r"[\s\[{,]&\w")
 _KEY_LINE = re.compile(r"[^\s#-]")
 
@@ -210,10 +211,12 @@ def _split_documents(text: IO[str]) -> Iterator[Iterator[tuple[int, str]]]:
 
     def one() -> Iterator[tuple[int, str]]:
         nonlocal finished
+        begun = False
         for number, line in lines:
             if line.startswith(("--- ", "---\n")) or line.rstrip() in ("---", "..."):
                 return
-            if not _PROMPT.match(line):
+            begun = begun or not _PREAMBLE.match(line)
+            if begun:
                 yield number, line
         finished = True
 

@@ -32,6 +32,9 @@ EVENTS = "kube_events"
 LISTS = "kube_lists"
 QUARANTINE = "quarantine"
 
+_HEAD_BYTES = 64 << 10
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_PROMPT = re.compile(rb"\A\s*[$>#%]\s*(?:kubectl|oc)\s[^\n]*\n")
 _JSON_HEAD = re.compile(rb'"(apiVersion|creationTimestamp|lastTransitionTime)"\s*:')
 _YAML_HEAD = re.compile(rb"^ {0,4}(- )?apiVersion: ?[\w./\"'-]+\s*$", re.MULTILINE)
 _FRAGMENT = re.compile(
@@ -47,12 +50,18 @@ _GET = "dump whole objects with `kubectl get KIND -A -o json`"
 def sniff(head: bytes, name: str) -> bool:
     """Whether a file begins like Kubernetes objects in JSON or YAML."""
     del name
-    text = head.lstrip(codecs.BOM_UTF8)
-    if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        text = text.replace(b"\0", b"")[2:]
-    if text.lstrip()[:1] in (b"{", b"["):
-        return bool(_JSON_HEAD.search(text))
-    return bool(_YAML_HEAD.search(text) or _FRAGMENT.match(text))
+    return _looks_like(head) is not None
+
+
+def _looks_like(head: bytes) -> str | None:
+    """Whether a file begins as "json" or "yaml", perhaps below the command that printed it."""
+    text = head.removeprefix(codecs.BOM_UTF8)
+    if text.startswith(_UTF16):
+        text = text[2:].replace(b"\0", b"")
+    text = _PROMPT.sub(b"", text, count=1).lstrip()
+    if text[:1] in (b"{", b"[") and _JSON_HEAD.search(text):
+        return "json"
+    return "yaml" if _YAML_HEAD.search(text) or _FRAGMENT.match(text) else None
 
 
 def read(stream: BinaryIO, hints: Hints) -> dict[str, list[Row]]:
@@ -72,15 +81,12 @@ def read(stream: BinaryIO, hints: Hints) -> dict[str, list[Row]]:
 
 
 def _parts(stream: BinaryIO) -> Iterator[Item | End]:
-    head = stream.read(4096)
-    rest = _Joined(head, stream)
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        encoding = "utf-16"
-    else:
-        encoding = "utf-8-sig"
+    head = stream.read(_HEAD_BYTES)
+    encoding = "utf-16" if head.startswith(_UTF16) else "utf-8-sig"
+    form = _looks_like(head)
+    rest = _Joined(_PROMPT.sub(b"", head, count=1), stream)
     text = io.TextIOWrapper(io.BufferedReader(rest), encoding=encoding, errors="replace")
-    beginning = head.decode(encoding, errors="ignore").lstrip()
-    return json_documents(text) if beginning[:1] in ("{", "[") else yaml_documents(text)
+    return json_documents(text) if form == "json" else yaml_documents(text)
 
 
 class _Joined(io.RawIOBase):
@@ -240,6 +246,9 @@ class _Reader:
             reason = f"{kind.kind} {name} has no uid: a manifest, no object of a cluster; {_GET}"
             self._refuse(line, OBJECTS, "metadata.uid", None, reason)
             return
+        if kind.role == "node" and "creationTimestamp" not in metadata:
+            reason = f"{kind.kind} {name} has no creationTimestamp and cannot be placed in time"
+            self._refuse(line, OBJECTS, "metadata.creationTimestamp", None, f"{reason}; {_GET}")
         self._observe(pruner.newest)
         if deleted:
             # The last content of what was deleted is older than the deletion.

@@ -21,7 +21,7 @@ def load_catalog(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def _make_signature_macros(con: duckdb.DuckDBPyConnection) -> None:
-    """log_signature(line): id of the first signature that matches; signature_code(id, line): its code.
+    """log_signature(line): id of the first match; signature_code(id, line): the code in the line.
 
     The expressions are spelled out from log_signatures.csv, since DuckDB compiles a regular
     expression once only when it is a constant.

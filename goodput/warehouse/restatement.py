@@ -1,4 +1,4 @@
-"""What a later knowledge time changed in the ledger of one window, and which late facts made it so."""
+"""What a later knowledge time changed in the ledger of one window, and by which late facts."""
 
 from __future__ import annotations
 

@@ -38,6 +38,7 @@ newest as (
         api_group,
         arg_max(versions, observed_at) as version,
         max(end_field_at) as end_field_at,
+        min(try_cast(body ->> '$.metadata.deletionTimestamp' as timestamptz)) as deletion_at,
         max(ingested_at) as ingested_at,
         max(ingested_from) as ingested_from
     from versions
@@ -123,6 +124,7 @@ select
     newest.uid,
     newest.kind,
     newest.api_group,
+    newest.deletion_at,
     newest.version.namespace as namespace,
     newest.version.name as name,
     newest.version.job_kind as job_kind,
@@ -144,8 +146,7 @@ select
     case
         when
             condition_ends.state = 'failed'
-            and condition_ends.ended_at
-            >= try_cast(newest.version.body ->> '$.metadata.deletionTimestamp' as timestamptz)
+            and condition_ends.ended_at >= newest.deletion_at
             then 'cancelled'
         else coalesce(condition_ends.state, phase_end.state)
     end as state,

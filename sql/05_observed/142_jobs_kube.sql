@@ -77,7 +77,11 @@ joined as (
         pods.lineage as pod_lineage,
         object.job is not null as has_object,
         object.state as object_state,
-        object.ended_at as object_ended_at,
+        case
+            when object.state = 'cancelled' then least(object.ended_at, object.deletion_at)
+            else object.ended_at
+        end as object_ended_at,
+        object.deletion_at as object_deletion_at,
         coalesce(object.deleted_at, object.missing_at) as object_gone_at,
         coalesce(pods.is_waiting, false) as is_waiting,
         greatest(pods.ingested_at, object.ingested_at) as ingested_at,
@@ -92,6 +96,8 @@ decided as (
         joined.*,
         case
             when object_state is not null then object_state
+            when has_object and object_gone_at is not null and last_ends.is_succeeded
+                then 'succeeded'
             when has_object and object_gone_at is not null then 'cancelled'
             when has_object or is_waiting or not coalesce(last_ends.is_over, false) then 'running'
             when last_ends.is_succeeded then 'succeeded'
@@ -116,6 +122,7 @@ select
         else
             coalesce(
                 decided.object_ended_at,
+                case when decided.state = 'cancelled' then decided.object_deletion_at end,
                 least(decided.object_gone_at, decided.pods_ended_at),
                 decided.object_gone_at,
                 decided.pods_ended_at

@@ -96,6 +96,7 @@ declared as (
     select
         following.*,
         job.state as job_state,
+        job.ended_at as job_ended_at,
         following.next_started_at is null and job.state <> 'running' as is_last_of_ended,
         expected.min_members,
         expected.end_reason,
@@ -166,8 +167,14 @@ select
         when
             is_last_of_ended and job_state = 'failed' and end_reason = 'DeadlineExceeded'
             then 'timeout'
+        -- What exits because its job was deleted did not fail.
         when
-            is_last_of_ended and job_state = 'cancelled' and not coalesce(has_bad_exit, false)
+            is_last_of_ended
+            and job_state = 'cancelled'
+            and (
+                not coalesce(has_bad_exit, false)
+                or job_ended_at <= coalesce(first_end_at, 'infinity')
+            )
             then 'cancelled'
         when is_clean then 'succeeded'
         else 'failed'

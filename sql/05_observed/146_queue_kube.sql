@@ -87,80 +87,59 @@ admission_waits as (
         list_sum(map_values(sets.pod_set.gpu_requests)) as gpus_per_pod,
         sets.pod_set.node_selector as node_selector,
         sets.ingested_at,
-        sets.ingested_from
+        sets.ingested_from,
+        null::integer as attempt
     from waits
     inner join sets using (cluster, uid)
     where cardinality(sets.pod_set.gpu_requests) > 0
 ),
 
-unbound as (
+-- A gang waits as a whole; pods that serve wait each for itself.
+pods as (
     select
-        pod.cluster,
-        pod.job,
-        pod.gpus as gpus_per_pod,
-        min(pod.created_at) as started_at,
-        null::timestamptz as ended_at,
-        count(*) as pods,
-        any_value(pod.node_selector) as node_selector,
-        max(pod.ingested_at) as ingested_at,
-        max(pod.ingested_from) as ingested_from
-    from observed.gpu_pods as pod
-    where
-        pod.bound_at is null
-        and pod.terminated_at is null
-        and pod.deleted_at is null
-        and pod.missing_at is null
-        and pod.created_at is not null
-    group by pod.cluster, pod.job, pod.gpus
+        *,
+        case when job_kind = 'training' then '' else pod_uid end as gang,
+        least(terminated_at, deleted_at, missing_at) as gone_at
+    from observed.gpu_pods
+    where created_at is not null
 ),
 
-bound as (
+unbound_waits as (
     select
-        attempt.cluster,
-        attempt.job,
-        pod.gpus as gpus_per_pod,
-        min(pod.created_at) as started_at,
-        attempt.start as ended_at,
+        cluster,
+        job,
+        min(created_at) as started_at,
+        max(gone_at) as ended_at,
+        false as is_suspended,
         count(*) as pods,
-        any_value(pod.node_selector) as node_selector,
-        max(pod.ingested_at) as ingested_at,
-        max(pod.ingested_from) as ingested_from
+        gpus as gpus_per_pod,
+        any_value(node_selector) as node_selector,
+        max(ingested_at) as ingested_at,
+        max(ingested_from) as ingested_from,
+        case when gang <> '' then 1 end as attempt
+    from pods
+    where bound_at is null
+    group by cluster, job, gang, gpus, gone_at is null
+),
+
+bound_waits as (
+    select
+        pods.cluster,
+        pods.job,
+        min(pods.created_at) as started_at,
+        case when pods.gang = '' then attempt.start else min(pods.bound_at) end as ended_at,
+        false as is_suspended,
+        count(*) as pods,
+        pods.gpus as gpus_per_pod,
+        any_value(pods.node_selector) as node_selector,
+        max(pods.ingested_at) as ingested_at,
+        max(pods.ingested_from) as ingested_from,
+        case when pods.gang = '' then attempt.attempt else 1 end as attempt
     from observed.attempts_kube as attempt
     inner join observed.pods_kube as member using (cluster, job, attempt)
-    inner join observed.gpu_pods as pod
-        on member.cluster = pod.cluster and member.pod_uid = pod.pod_uid
-    group by attempt.cluster, attempt.job, attempt.attempt, attempt.start, pod.gpus
-),
-
--- An evicted pod waits anew only from its own creation, never from before the gang it follows.
-pod_waits as (
-    select
-        cluster,
-        job,
-        started_at,
-        ended_at,
-        false as is_suspended,
-        pods,
-        gpus_per_pod,
-        node_selector,
-        ingested_at,
-        ingested_from
-    from bound
-
-    union all
-
-    select
-        cluster,
-        job,
-        started_at,
-        ended_at,
-        false,
-        pods,
-        gpus_per_pod,
-        node_selector,
-        ingested_at,
-        ingested_from
-    from unbound
+    inner join pods
+        on member.cluster = pods.cluster and member.pod_uid = pods.pod_uid
+    group by pods.cluster, pods.job, pods.gang, attempt.attempt, attempt.start, pods.gpus
 ),
 
 suspended_waits as (
@@ -174,7 +153,8 @@ suspended_waits as (
         object.gpus_per_pod,
         map([]::varchar[], []::varchar[]) as node_selector,
         object.ingested_at,
-        object.ingested_from
+        object.ingested_from,
+        null::integer as attempt
     from observed.workload_objects as object
     anti join
         observed.admission_points as point
@@ -191,7 +171,9 @@ suspended_waits as (
 gathered_waits as (
     select * from admission_waits
     union all
-    select * from pod_waits
+    select * from bound_waits
+    union all
+    select * from unbound_waits
     union all
     select * from suspended_waits
 ),
@@ -242,7 +224,7 @@ only_pools as (
 select
     numbered.cluster,
     numbered.job,
-    cast(attempts_before.attempts + 1 as integer) as attempt,
+    cast(coalesce(numbered.attempt, attempts_before.attempts + 1) as integer) as attempt,
     coalesce(selected_pools.pool, job_pools.pool, only_pools.pool) as pool,
     cast(numbered.pods as integer) as pods,
     cast(numbered.gpus_per_pod as integer) as gpus_per_pod,

@@ -7,7 +7,9 @@
 -- grain: cluster, job, attempt
 
 select
-    row_number() over (order by attempt.cluster, job.lineage, attempt.started_at, attempt.attempt, attempt.job) as attempt_id,
+    row_number() over (
+        order by attempt.cluster, job.lineage, attempt.started_at, attempt.attempt, attempt.job
+    ) as attempt_id,
     dense_rank() over (order by attempt.cluster, job.lineage) as lineage_id,
     attempt.cluster,
     attempt.job,
@@ -19,7 +21,8 @@ select
     epoch_ms(attempt.ended_at) as ended_ms,
     coalesce(epoch_ms(attempt.ended_at), getvariable('as_of_ms')) as known_end_ms,
     attempt.outcome,
-    attempt.ended_at is not null and attempt.outcome not in ('succeeded', 'running') as is_interrupted,
+    attempt.ended_at is not null
+    and attempt.outcome not in ('succeeded', 'running') as is_interrupted,
     attempt.resume_step,
     attempt.min_members,
     attempt.restart_kind,

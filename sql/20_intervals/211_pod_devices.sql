@@ -19,7 +19,10 @@ with recursive queued as (
         epoch_ms(pod.bound_at) as bound_ms,
         end_ms(pod.released_at) as released_ms,
         node.gpus as node_gpus,
-        row_number() over (partition by pod.cluster, pod.node_uid order by pod.bound_at, pod.pod_uid) as place
+        row_number() over (
+            partition by pod.cluster, pod.node_uid
+            order by pod.bound_at, pod.pod_uid
+        ) as place
     from staged.pods as pod
     inner join staged.nodes as node using (cluster, node_uid)
     where pod.gpus > 0
@@ -34,7 +37,9 @@ simple_nodes as (
 ),
 
 searched as (
-    select queued.* from queued anti join simple_nodes using (cluster, node_uid)
+    select queued.*
+    from queued
+    anti join simple_nodes using (cluster, node_uid)
 ),
 
 placed as (
@@ -58,7 +63,14 @@ placed as (
         choice.held,
         list_concat(
             choice.holdings,
-            [{ 'device': device, 'until_ms': searched.released_ms, 'unit_count': cast(searched.unit_count as bigint) } for device in choice.held]
+            [
+                {
+                    'device': device,
+                    'until_ms': searched.released_ms,
+                    'unit_count': cast(searched.unit_count as bigint)
+                }
+                for device in choice.held
+            ]
         )
     from placed
     inner join searched
@@ -71,22 +83,31 @@ placed as (
             still.holdings,
             case
                 when searched.devices is not null then searched.devices
-                else list_transform(
-                    list_sort(list_transform(
-                        range(searched.node_gpus),
-                        lambda device: {
-                            'is_full': 5040 < searched.unit_count + coalesce(list_sum(list_transform(
-                                list_filter(still.holdings, lambda holding: holding.device = device),
-                                lambda holding: holding.unit_count
-                            )), 0),
-                            'device': cast(device as integer)
-                        }
-                    ))[1:searched.gpus],
-                    lambda candidate: candidate.device
-                )
+                else
+                    list_transform(
+                        list_sort(list_transform(
+                            range(searched.node_gpus),
+                            lambda device: {
+                                'is_full': 5040 < searched.unit_count + coalesce(list_sum(
+                                    list_transform(
+                                        list_filter(
+                                            still.holdings,
+                                            lambda holding: holding.device = device
+                                        ),
+                                        lambda holding: holding.unit_count
+                                    )
+                                ), 0),
+                                'device': cast(device as integer)
+                            }
+                        ))[1:searched.gpus],
+                        lambda candidate: candidate.device
+                    )
             end as held
         from (
-            select list_filter(placed.holdings, lambda holding: holding.until_ms > searched.bound_ms) as holdings
+            select
+                list_filter(
+                    placed.holdings, lambda holding: holding.until_ms > searched.bound_ms
+                ) as holdings
         ) as still
     ) as choice
 )

@@ -20,7 +20,9 @@ select
     attempt.attempt,
     coalesce(members.member_count, 0) as member_count,
     case
-        when len(members.running_ms) >= coalesce(nullif(attempt.min_members, 0), members.member_count)
+        when
+            len(members.running_ms)
+            >= coalesce(nullif(attempt.min_members, 0), members.member_count)
             then greatest(
                 attempt.started_ms,
                 members.running_ms[coalesce(nullif(attempt.min_members, 0), members.member_count)]

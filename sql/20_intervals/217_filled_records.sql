@@ -14,7 +14,16 @@ with ragged as (
 ),
 
 filled as (
-    select attempt_id, record_order, first, last, started_ms, ended_ms, world, config, false as is_synthetic
+    select
+        attempt_id,
+        record_order,
+        first,
+        last,
+        started_ms,
+        ended_ms,
+        world,
+        config,
+        false as is_synthetic
     from ragged
 
     union all
@@ -25,7 +34,10 @@ filled as (
         prev_last + 1,
         first - 1,
         prev_ended_ms,
-        prev_ended_ms + least(started_ms - prev_ended_ms, (first - prev_last - 1) * greatest(1, pace_ms)),
+        prev_ended_ms + least(
+            started_ms - prev_ended_ms,
+            (first - prev_last - 1) * greatest(1, pace_ms)
+        ),
         world,
         config,
         true
@@ -53,7 +65,10 @@ union all by name
 
 select
     *,
-    row_number() over (partition by attempt_id order by record_order, not is_synthetic) as filled_order,
+    row_number() over (
+        partition by attempt_id
+        order by record_order, not is_synthetic
+    ) as filled_order,
     least(
         ended_ms,
         min(started_ms) over (

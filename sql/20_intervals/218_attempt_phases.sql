@@ -10,7 +10,9 @@ with clipped as (
         attempt.attempt_id,
         phase.kind,
         phase.class,
-        list_position(['restore', 'ckpt_save', 'eval', 'stall', 'data_wait', 'init', 'compile'], phase.kind) as strength_order,
+        list_position(
+            ['restore', 'ckpt_save', 'eval', 'stall', 'data_wait', 'init', 'compile'], phase.kind
+        ) as strength_order,
         greatest(epoch_ms(phase.started_at), gang.ready_ms) as started_ms,
         least(epoch_ms(phase.ended_at), attempt.known_end_ms) as ended_ms
     from staged.phases as phase

@@ -41,7 +41,11 @@ onsets as (
         first_deaths.node_uid as first_node_uid,
         least(
             coalesce(first_deaths.died_ms, attempt.ended_ms),
-            greatest(pace.last_ended_ms, last_phases.ended_ms, coalesce(gang.ready_ms, attempt.started_ms))
+            greatest(
+                pace.last_ended_ms,
+                last_phases.ended_ms,
+                coalesce(gang.ready_ms, attempt.started_ms)
+            )
         ) as onset_ms
     from intervals.lineage_attempts as attempt
     inner join intervals.attempt_pace as pace using (attempt_id)

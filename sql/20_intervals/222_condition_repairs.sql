@@ -18,7 +18,10 @@ select
     epoch_ms(condition.started_at) as started_ms,
     end_ms(condition.ended_at) as ended_ms,
     repair.node_uid is not null as is_in_repair,
-    coalesce(repair.class, case when repair.is_planned then 'plat.maint' else 'plat.repair' end) as repair_class
+    coalesce(
+        repair.class,
+        case when repair.is_planned then 'plat.maint' else 'plat.repair' end
+    ) as repair_class
 from staged.node_conditions as condition
 left join lateral (
     select admin.node_uid, admin.class, admin.is_planned

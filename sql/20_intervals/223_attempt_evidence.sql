@@ -46,7 +46,10 @@ on_attempts as (
     select attempt.cluster, attempt.job, attempt.attempt, evidence.* exclude (cluster, job, attempt)
     from intervals.attempt_onsets as attempt
     inner join staged.evidence as evidence
-        on attempt.cluster = evidence.cluster and attempt.job = evidence.job and attempt.attempt = evidence.attempt
+        on
+            attempt.cluster = evidence.cluster
+            and attempt.job = evidence.job
+            and attempt.attempt = evidence.attempt
     where evidence.pod_uid is null and evidence.node_uid is null
 ),
 
@@ -105,9 +108,13 @@ from_conditions as (
         onset.cluster,
         onset.job,
         onset.attempt,
-        condition.is_in_repair or condition.started_ms >= greatest(onset.from_ms, onset.started_ms) as is_fresh,
+        condition.is_in_repair
+        or condition.started_ms >= greatest(onset.from_ms, onset.started_ms) as is_fresh,
         case when is_fresh then condition.started_ms else onset.ended_ms end as observed_ms,
-        case when condition.is_in_repair then condition.repair_class else condition.class end as class,
+        case
+            when condition.is_in_repair then condition.repair_class
+            else condition.class
+        end as class,
         case when condition.is_in_repair then 'root' else condition.role end as role,
         case
             when condition.is_in_repair then 3
@@ -116,7 +123,8 @@ from_conditions as (
         end as strength,
         'condition' as source,
         condition.node_uid,
-        condition.type || '=' || condition.status || coalesce(' ' || nullif(condition.reason, ''), '') as value,
+        condition.type || '=' || condition.status
+        || coalesce(' ' || nullif(condition.reason, ''), '') as value,
         not is_fresh as is_old
     from intervals.attempt_onsets as onset
     inner join attempt_nodes as held using (cluster, job, attempt)
@@ -146,9 +154,18 @@ from_exits as (
         onset.job,
         onset.attempt,
         epoch_ms(pod.terminated_at) as observed_ms,
-        case when ended.strength > 0 then ended.class else coalesce(exits.class, 'unk.none') end as class,
-        case when ended.strength > 0 then ended.role else coalesce(exits.role, 'either') end as role,
-        case when ended.strength > 0 then ended.strength else coalesce(exits.strength, 0) end as strength,
+        case
+            when ended.strength > 0 then ended.class
+            else coalesce(exits.class, 'unk.none')
+        end as class,
+        case
+            when ended.strength > 0 then ended.role
+            else coalesce(exits.role, 'either')
+        end as role,
+        case
+            when ended.strength > 0 then ended.strength
+            else coalesce(exits.strength, 0)
+        end as strength,
         'exit' as source,
         pod.node_uid,
         pod.pod_uid,
@@ -196,7 +213,9 @@ everything as (
 select
     everything.* replace (
         case
-            when everything.observed_ms > onset.ended_ms + 1000 * getvariable('skew_s') and everything.strength > 0
+            when
+                everything.observed_ms > onset.ended_ms + 1000 * getvariable('skew_s')
+                and everything.strength > 0
                 then everything.strength - 1
             else everything.strength
         end as strength,
@@ -206,7 +225,12 @@ select
     class.precedence,
     row_number() over (
         partition by everything.cluster, everything.job, everything.attempt
-        order by everything.observed_ms, everything.source, everything.node_uid, everything.pod_uid, everything.value
+        order by
+            everything.observed_ms,
+            everything.source,
+            everything.node_uid,
+            everything.pod_uid,
+            everything.value
     ) as evidence_order
 from everything
 inner join intervals.attempt_onsets as onset using (cluster, job, attempt)

@@ -3,17 +3,14 @@
 --
 -- grain: cluster, job, attempt
 
-with declared as (
-    select *
-    from (
-        values
-        ('preempted', 'plat.preempt'),
-        ('cancelled', 'user.cancel'),
-        ('rollback', 'user.rollback'),
-        ('resized', 'user.resize'),
-        ('timeout', 'user.timeout'),
-        ('spot', 'plat.spot')
-    ) as declared (outcome, class)
+with declared (outcome, class) as (
+    values
+    ('preempted', 'plat.preempt'),
+    ('cancelled', 'user.cancel'),
+    ('rollback', 'user.rollback'),
+    ('resized', 'user.resize'),
+    ('timeout', 'user.timeout'),
+    ('spot', 'plat.spot')
 ),
 
 -- An evicted attempt: was a node sick [S0b]?
@@ -34,10 +31,16 @@ drains as (
         onset.cluster,
         onset.job,
         onset.attempt,
-        coalesce(admin.class, case when admin.is_planned then 'plat.maint' else 'plat.repair' end) as class,
+        coalesce(
+            admin.class,
+            case when admin.is_planned then 'plat.maint' else 'plat.repair' end
+        ) as class,
         admin.node_uid
     from intervals.attempt_onsets as onset
-    inner join (select distinct cluster, job, attempt, node_uid from staged.pods) as held using (cluster, job, attempt)
+    inner join (
+        select distinct cluster, job, attempt, node_uid
+        from staged.pods
+    ) as held using (cluster, job, attempt)
     inner join staged.node_admin as admin
         on held.cluster = admin.cluster and held.node_uid = admin.node_uid
     where
@@ -81,7 +84,11 @@ candidates as (
         usable.role in ('root', 'either')
         and usable.strength >= 1
         and usable.domain not in ('unknown', 'baseline')
-        and (communication.timeout_ms is null or usable.strength > 1 or usable.observed_ms < communication.timeout_ms)
+        and (
+            communication.timeout_ms is null
+            or usable.strength > 1
+            or usable.observed_ms < communication.timeout_ms
+        )
 ),
 
 -- Only the strongest counts, and fresh before latched [S2].
@@ -122,7 +129,11 @@ rivals as (
 ),
 
 voices as (
-    select candidates.cluster, candidates.job, candidates.attempt, count(distinct candidates.source) as source_count
+    select
+        candidates.cluster,
+        candidates.job,
+        candidates.attempt,
+        count(distinct candidates.source) as source_count
     from candidates
     inner join picked using (cluster, job, attempt)
     where candidates.class = picked.class
@@ -144,14 +155,19 @@ select
     case
         when declared.class is not null then 95
         when picked.class is not null
-            then
-                greatest(5, least(
-                    99,
-                    case picked.strength when 3 then 90 when 2 then 70 else 40 end
-                    + case when onset.first_node_uid is not null and picked.node_uid = onset.first_node_uid then 5 else 0 end
-                    + case when voices.source_count >= 2 then 5 else 0 end
-                    - case when rivals.competing is not null then 20 else 0 end
-                ))
+            then greatest(5, least(
+                99,
+                case picked.strength when 3 then 90 when 2 then 70 else 40 end
+                + case
+                    when
+                        onset.first_node_uid is not null
+                        and picked.node_uid = onset.first_node_uid
+                        then 5
+                    else 0
+                end
+                + case when voices.source_count >= 2 then 5 else 0 end
+                - case when rivals.competing is not null then 20 else 0 end
+            ))
         when onset.outcome = 'evicted' then case when drains.class is not null then 90 else 60 end
         else 0
     end as confidence,
@@ -166,9 +182,14 @@ select
         when declared.class is not null then 'declared: the outcome says so'
         when picked.class is not null
             then
-                case picked.strength when 3 then 'proof' when 2 then 'strong evidence' else 'suggestive evidence' end
+                case picked.strength
+                    when 3 then 'proof'
+                    when 2 then 'strong evidence'
+                    else 'suggestive evidence'
+                end
                 || ' from ' || picked.source || case when picked.is_old then ', latched' else '' end
-        when onset.outcome = 'evicted' and drains.class is not null then 'eviction during an admin action on its node'
+        when onset.outcome = 'evicted' and drains.class is not null
+            then 'eviction during an admin action on its node'
         when onset.outcome = 'evicted' then 'eviction without a known admin action'
         when communication.timeout_ms is not null then 'only a communication symptom'
         else 'no evidence'

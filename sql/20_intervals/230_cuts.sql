@@ -1,7 +1,7 @@
 -- Points at which a lineage threw work away: a restart below what was done, or a counter that went
 -- back.
 --
--- cut_order places a cut among the records of its lineage: before every record of an attempt
+-- record_order places a cut among the records of its lineage: before every record of an attempt
 -- (record 0) or just before one of them. Positions above cut_to are discarded there [2.2, 2.5].
 -- is_rollback and cause say who pays [2.4].
 --
@@ -17,7 +17,8 @@ with restarts as (
         attempt.restart_kind = 'rollback' as is_marked_rollback,
         -- The last earlier attempt that executed steps owns the loss; failed starts in between do
         -- not.
-        max(case when pace.record_count > 0 then attempt.attempt_order end) over earlier as owner_order
+        max(case when pace.record_count > 0 then attempt.attempt_order end)
+            over earlier as owner_order
     from intervals.lineage_attempts as attempt
     inner join intervals.attempt_pace as pace using (attempt_id)
     window earlier as (
@@ -66,7 +67,10 @@ turned_back as (
         record.record_order,
         record.cut_to,
         record.started_ms as cut_ms,
-        case when marker.kind = 'rollback' then 'user.rollback' else coalesce(marker.cause, 'unk.none') end as cause,
+        case
+            when marker.kind = 'rollback' then 'user.rollback'
+            else coalesce(marker.cause, 'unk.none')
+        end as cause,
         cast(null as varchar) as cause_job,
         cast(null as integer) as cause_attempt,
         coalesce(marker.kind = 'rollback', false) as is_rollback

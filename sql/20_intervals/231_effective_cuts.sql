@@ -7,7 +7,10 @@
 with numbered as (
     select
         *,
-        row_number() over (partition by lineage_id order by attempt_order, record_order) as cut_number
+        row_number() over (
+            partition by lineage_id
+            order by attempt_order, record_order
+        ) as cut_number
     from intervals.cuts
 )
 

@@ -58,10 +58,17 @@ reached as (
         ) as shallower
     from exposed as record
     inner join reaching as cut using (attempt_id)
-    where record.last > cut.cut_to
-    -- The cut comes after the record, and no cut in between went as deep.
-    and (cut.cut_attempt_order > cut.attempt_order or cut.cut_record_order > record.record_order)
-    and (cut.reach_attempt_order < cut.attempt_order or cut.reach_record_order <= record.record_order)
+    where
+        record.last > cut.cut_to
+        -- The cut comes after the record, and no cut in between went as deep.
+        and (
+            cut.cut_attempt_order > cut.attempt_order
+            or cut.cut_record_order > record.record_order
+        )
+        and (
+            cut.reach_attempt_order < cut.attempt_order
+            or cut.reach_record_order <= record.record_order
+        )
 )
 
 select

@@ -43,7 +43,10 @@ select
     last_attempts.job_state,
     last_attempts.is_open,
     last_attempts.job_state in ('failed', 'cancelled') as is_over_badly,
-    greatest(coalesce(kept_checkpoints.safe_step, -1), coalesce(restores.proved_step, -1)) as safe_step,
+    greatest(
+        coalesce(kept_checkpoints.safe_step, -1),
+        coalesce(restores.proved_step, -1)
+    ) as safe_step,
     coalesce(kept_checkpoints.claimed_step, -1) as claimed_step,
     coalesce(attribution.class, 'unk.none') as own_cause,
     case when attribution.class is not null then owner.job end as own_job,

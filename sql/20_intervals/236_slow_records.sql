@@ -29,7 +29,8 @@ turns as (
 zones as (
     select record.attempt_id, record.filled_order, count(*) as zone
     from intervals.filled_records as record
-    inner join turns on record.attempt_id = turns.attempt_id and turns.turned_ms <= record.started_ms
+    inner join turns
+        on record.attempt_id = turns.attempt_id and turns.turned_ms <= record.started_ms
     group by record.attempt_id, record.filled_order
 ),
 
@@ -69,7 +70,9 @@ segments as (
         zoned.config,
         case
             when count(*) filter (where zoned.is_clean) >= getvariable('slow_min_rows')
-                then cast(quantile_disc(zoned.position_ms, 0.5) filter (where zoned.is_clean) as bigint)
+                then cast(
+                    quantile_disc(zoned.position_ms, 0.5) filter (where zoned.is_clean) as bigint
+                )
         end as median_ms
     from zoned
     inner join intervals.lineage_attempts as attempt using (attempt_id)
@@ -92,7 +95,14 @@ degraded as (
     select
         slow.attempt_id,
         slow.filled_order,
-        arg_min(cause.class, { 'precedence': taxonomy.precedence, 'started_ms': cause.started_ms, 'class': cause.class }) as class
+        arg_min(
+            cause.class,
+            {
+                'precedence': taxonomy.precedence,
+                'started_ms': cause.started_ms,
+                'class': cause.class
+            }
+        ) as class
     from slow
     inner join degradations as cause
         on
@@ -107,7 +117,9 @@ lagging as (
     select
         slow.attempt_id,
         slow.filled_order,
-        arg_min(evidence.class, { 'started_at': evidence.started_at, 'class': evidence.class }) as class
+        arg_min(
+            evidence.class, {'started_at': evidence.started_at, 'class': evidence.class}
+        ) as class
     from slow
     inner join intervals.lineage_attempts as attempt using (attempt_id)
     inner join staged.evidence as evidence

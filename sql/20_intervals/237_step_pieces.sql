@@ -35,7 +35,11 @@ inner_thresholds as (
         record.filled_order,
         list_sort(list(threshold.cut_after)) as cuts
     from thresholds as threshold
-    inner join (select * from intervals.filled_records where last > first) as record using (attempt_id, filled_order)
+    inner join (
+        select *
+        from intervals.filled_records
+        where last > first
+    ) as record using (attempt_id, filled_order)
     where threshold.cut_after >= record.first and threshold.cut_after < record.last
     group by record.attempt_id, record.filled_order
 ),
@@ -43,9 +47,11 @@ inner_thresholds as (
 cut_records as (
     select
         * replace (
-            started_ms + ((first - record_first) * (ended_ms - started_ms)) // position_count as started_ms,
+            started_ms
+            + ((first - record_first) * (ended_ms - started_ms)) // position_count as started_ms,
             least(
-                started_ms + ((last - record_first + 1) * (ended_ms - started_ms)) // position_count,
+                started_ms
+                + ((last - record_first + 1) * (ended_ms - started_ms)) // position_count,
                 visible_end_ms
             ) as visible_end_ms
         )
@@ -54,7 +60,10 @@ cut_records as (
             record.* exclude (first, last),
             record.first as record_first,
             record.last - record.first + 1 as position_count,
-            unnest(list_concat([record.first], list_transform(inner_thresholds.cuts, lambda cut: cut + 1))) as first,
+            unnest(list_concat(
+                [record.first],
+                list_transform(inner_thresholds.cuts, lambda cut: cut + 1)
+            )) as first,
             unnest(list_append(inner_thresholds.cuts, record.last)) as last
         from intervals.filled_records as record
         inner join inner_thresholds using (attempt_id, filled_order)
@@ -62,7 +71,10 @@ cut_records as (
 
     union all by name
 
-    select record.*, record.first as record_first, record.last - record.first + 1 as position_count
+    select
+        record.*,
+        record.first as record_first,
+        record.last - record.first + 1 as position_count
     from intervals.filled_records as record
     anti join inner_thresholds using (attempt_id, filled_order)
 ),
@@ -77,20 +89,24 @@ sorted_by_fate as (
         discarded.lineage_id,
         discarded.cut_number,
         case
-            when discarded.cut_number is not null then record.first > coalesce(claim.claimed_step, -1)
+            when discarded.cut_number is not null
+                then record.first > coalesce(claim.claimed_step, -1)
             else record.last > credits.claimed_step
         end as is_above_claim,
         record.last <= credits.safe_step as is_safe,
         slow.filled_order as slow_order,
         slow.baseline_ms,
         slow.class as slow_class,
-        case when slow.filled_order is not null then record.position_count end as slow_position_count
+        case
+            when slow.filled_order is not null then record.position_count
+        end as slow_position_count
     from cut_records as record
     inner join credits using (attempt_id)
     left join intervals.discarded_spans as discarded
-        on record.attempt_id = discarded.attempt_id
-        and record.filled_order = discarded.filled_order
-        and record.first between discarded.first and discarded.last
+        on
+            record.attempt_id = discarded.attempt_id
+            and record.filled_order = discarded.filled_order
+            and record.first between discarded.first and discarded.last
     left join intervals.cut_claims as claim
         on discarded.lineage_id = claim.lineage_id and discarded.cut_number = claim.cut_number
     left join intervals.slow_records as slow
@@ -102,8 +118,9 @@ marked as (
     select
         *,
         case
-            when lag(ended_ms) over in_attempt = started_ms
-                and lag(cut_number) over in_attempt is not distinct from cut_number
+            when
+                lag(ended_ms) over in_attempt = started_ms
+                and cut_number is not distinct from lag(cut_number) over in_attempt
                 and lag(is_above_claim) over in_attempt = is_above_claim
                 and lag(is_safe) over in_attempt = is_safe
                 and slow_order is null
@@ -144,26 +161,31 @@ judged as (
         cut.cause_job,
         cut.cause_attempt,
         case
-            when piece.cut_number is not null then
-                case
-                    when piece.is_above_claim then {
-                        'state': case when cut.cause = 'user.rollback' then 'A.lost.rollback' else 'A.lost.recompute' end,
-                        'cause': cut.cause,
-                        'payer': 'cut'
-                    }
-                    when cut.is_rollback then {'state': 'A.lost.rollback', 'cause': 'user.rollback', 'payer': 'cut'}
-                    when claim.is_any_invalid then {'state': 'A.lost.recompute', 'cause': 'sto.ckpt', 'payer': null}
+            when piece.cut_number is not null
+                then case
+                    when piece.is_above_claim and cut.cause = 'user.rollback'
+                        then {'state': 'A.lost.rollback', 'cause': cut.cause, 'payer': 'cut'}
+                    when piece.is_above_claim
+                        then {'state': 'A.lost.recompute', 'cause': cut.cause, 'payer': 'cut'}
+                    when cut.is_rollback
+                        then {'state': 'A.lost.rollback', 'cause': 'user.rollback', 'payer': 'cut'}
+                    when claim.is_any_invalid
+                        then {'state': 'A.lost.recompute', 'cause': 'sto.ckpt', 'payer': null}
                     else {'state': 'A.lost.recompute', 'cause': 'unk.none', 'payer': null}
                 end
-            when credits.job_state = 'succeeded' then {'state': 'A.productive.committed', 'cause': null, 'payer': null}
+            when credits.job_state = 'succeeded'
+                then {'state': 'A.productive.committed', 'cause': null, 'payer': null}
             when getvariable('credit') = 'success_only' and credits.is_over_badly
                 then {'state': 'A.lost.abandoned', 'cause': credits.own_cause, 'payer': 'own'}
-            when piece.is_safe then {'state': 'A.productive.committed', 'cause': null, 'payer': null}
-            when credits.is_open then {'state': 'A.productive.provisional', 'cause': null, 'payer': null}
+            when piece.is_safe
+                then {'state': 'A.productive.committed', 'cause': null, 'payer': null}
+            when credits.is_open
+                then {'state': 'A.productive.provisional', 'cause': null, 'payer': null}
             else {
                 'state': case
                     when credits.is_over_badly then 'A.lost.abandoned'
-                    when piece.is_above_claim and credits.own_cause = 'user.rollback' then 'A.lost.rollback'
+                    when piece.is_above_claim and credits.own_cause = 'user.rollback'
+                        then 'A.lost.rollback'
                     else 'A.lost.recompute'
                 end,
                 'cause': case when piece.is_above_claim then credits.own_cause else 'sto.ckpt' end,
@@ -189,6 +211,12 @@ select
     slow_class,
     verdict.state as state,
     verdict.cause as cause,
-    case verdict.payer when 'cut' then cause_job when 'own' then own_job end as cause_job,
-    case verdict.payer when 'cut' then cause_attempt when 'own' then own_attempt end as cause_attempt
+    case verdict.payer
+        when 'cut' then cause_job
+        when 'own' then own_job
+    end as cause_job,
+    case verdict.payer
+        when 'cut' then cause_attempt
+        when 'own' then own_attempt
+    end as cause_attempt
 from judged

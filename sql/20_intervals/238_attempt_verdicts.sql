@@ -48,12 +48,16 @@ looped as (
     select
         *,
         sum(case when job is distinct from prev_job then 1 else 0 end) over (
-            partition by cluster, lineage, breaks_before, is_zero and is_app order by attempt_order
+            partition by cluster, lineage, breaks_before, is_zero and is_app
+            order by attempt_order
         ) as job_run
     from (
         select
             *,
-            lag(job) over (partition by cluster, lineage, breaks_before, is_zero and is_app order by attempt_order) as prev_job
+            lag(job) over (
+                partition by cluster, lineage, breaks_before, is_zero and is_app
+                order by attempt_order
+            ) as prev_job
         from grouped
     )
 )

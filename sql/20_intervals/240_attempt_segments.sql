@@ -17,7 +17,13 @@ phases as (
 ),
 
 edges as (
-    select attempt_id, started_ms as edge_ms, piece_id, ended_ms as piece_end_ms, cast(null as bigint) as phase_id, cast(null as bigint) as phase_end_ms
+    select
+        attempt_id,
+        started_ms as edge_ms,
+        piece_id,
+        ended_ms as piece_end_ms,
+        cast(null as bigint) as phase_id,
+        cast(null as bigint) as phase_end_ms
     from pieces
     union all
     select attempt_id, ended_ms, null, null, null, null from pieces
@@ -26,7 +32,13 @@ edges as (
     union all
     select attempt_id, ended_ms, null, null, null, null from phases
     union all
-    select attempt.attempt_id, unnest([gang.ready_ms, attempt.known_end_ms]), null, null, null, null
+    select
+        attempt.attempt_id,
+        unnest([gang.ready_ms, attempt.known_end_ms]),
+        null,
+        null,
+        null,
+        null
     from intervals.gangs as gang
     inner join intervals.lineage_attempts as attempt using (cluster, job, attempt)
     where gang.ready_ms is not null

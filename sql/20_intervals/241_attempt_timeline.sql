@@ -12,7 +12,8 @@ with placed as (
         attempt.ended_ms as attempt_ended_ms,
         attempt.known_end_ms,
         attempt.outcome,
-        attempt.attempt_order = attempt.lineage_length and attempt.job_state in ('failed', 'cancelled') as is_final,
+        attempt.attempt_order = attempt.lineage_length
+        and attempt.job_state in ('failed', 'cancelled') as is_final,
         gang.ready_ms,
         pace.first_started_ms,
         pace.hang_ms,
@@ -24,13 +25,19 @@ with placed as (
         segment.state in ('A.productive.committed', 'A.productive.provisional') as is_productive,
         case
             when segment.baseline_ms is not null and segment.is_step and segment.phase_kind is null
-                then segment.slow_position_count * segment.baseline_ms - cast(coalesce(sum(
-                    case when segment.is_step and segment.phase_kind is null then segment.ended_ms - segment.started_ms end
-                ) over (
-                    partition by segment.attempt_id, segment.slow_order
-                    order by segment.started_ms
-                    rows between unbounded preceding and 1 preceding
-                ), 0) as bigint)
+                then segment.slow_position_count * segment.baseline_ms - cast(coalesce(
+                    sum(
+                        case
+                            when segment.is_step and segment.phase_kind is null
+                                then segment.ended_ms - segment.started_ms
+                        end
+                    ) over (
+                        partition by segment.attempt_id, segment.slow_order
+                        order by segment.started_ms
+                        rows between unbounded preceding and 1 preceding
+                    ),
+                    0
+                ) as bigint)
         end as budget_left_ms
     from intervals.attempt_segments as segment
     inner join intervals.lineage_attempts as attempt using (attempt_id)
@@ -43,23 +50,38 @@ with placed as (
 split_slow as (
     select
         * replace (
-            case when is_beyond then greatest(started_ms, started_ms + budget_left_ms) else started_ms end as started_ms,
-            case when not is_beyond and is_productive and budget_left_ms is not null
-                then least(ended_ms, started_ms + budget_left_ms) else ended_ms end as ended_ms
+            case
+                when is_beyond then greatest(started_ms, started_ms + budget_left_ms)
+                else started_ms
+            end as started_ms,
+            case
+                when not is_beyond and is_productive and budget_left_ms is not null
+                    then least(ended_ms, started_ms + budget_left_ms)
+                else ended_ms
+            end as ended_ms
         )
     from (
         select placed.*, part.is_beyond
         from placed
         cross join (values (false), (true)) as part (is_beyond)
-        where not part.is_beyond or (placed.is_productive and placed.budget_left_ms < placed.ended_ms - placed.started_ms)
+        where
+            not part.is_beyond
+            or (
+                placed.is_productive
+                and placed.budget_left_ms < placed.ended_ms - placed.started_ms
+            )
     )
 ),
 
 clipped as (
     select
-        * replace (greatest(started_ms, ready_ms) as started_ms, least(ended_ms, known_end_ms) as ended_ms)
+        * replace (
+            greatest(started_ms, ready_ms) as started_ms,
+            least(ended_ms, known_end_ms) as ended_ms
+        )
     from split_slow
-    where ready_ms is not null
+    where
+        ready_ms is not null
         and least(ended_ms, known_end_ms) > greatest(started_ms, ready_ms)
 ),
 
@@ -67,36 +89,52 @@ judged as (
     select
         *,
         case
-            when is_step and phase_kind is null then
-                case
-                    when is_beyond then {'state': 'A.slow', 'cause': slow_class, 'payer': null}
-                    else {'state': state, 'cause': cause, 'payer': 'step'}
-                end
-            when phase_kind = 'stall' then {'state': 'A.hang', 'cause': coalesce(phase_class, 'unk.none'), 'payer': null}
-            when phase_kind is not null and is_lost and phase_kind <> 'restore' then {'state': state, 'cause': cause, 'payer': 'step'}
-            when phase_kind in ('init', 'compile', 'restore') then {
-                'state': case when phase_kind = 'restore' then 'A.restore' else 'A.init' end,
-                'cause': coalesce(phase_class, carry_cause),
-                'payer': case when phase_class is null then 'carry' end
-            }
+            when is_step and phase_kind is null and is_beyond
+                then {'state': 'A.slow', 'cause': slow_class, 'payer': null}
+            when is_step and phase_kind is null
+                then {'state': state, 'cause': cause, 'payer': 'step'}
+            when phase_kind = 'stall'
+                then {
+                    'state': 'A.hang',
+                    'cause': coalesce(phase_class, 'unk.none'),
+                    'payer': null
+                }
+            when phase_kind is not null and is_lost and phase_kind <> 'restore'
+                then {'state': state, 'cause': cause, 'payer': 'step'}
+            when phase_kind in ('init', 'compile', 'restore')
+                then {
+                    'state': case when phase_kind = 'restore' then 'A.restore' else 'A.init' end,
+                    'cause': coalesce(phase_class, carry_cause),
+                    'payer': case when phase_class is null then 'carry' end
+                }
             when phase_kind is not null
-                then {'state': 'A.' || phase_kind, 'cause': coalesce(phase_class, 'base.overhead'), 'payer': null}
+                then {
+                    'state': 'A.' || phase_kind,
+                    'cause': coalesce(phase_class, 'base.overhead'),
+                    'payer': null
+                }
             when first_started_ms is null or started_ms < first_started_ms
                 then {'state': 'A.init', 'cause': carry_cause, 'payer': 'carry'}
-            when ended_ms >= known_end_ms then
-                case
+            when ended_ms >= known_end_ms
+                then case
                     when attempt_ended_ms is null and ended_ms - started_ms >= hang_ms
                         then {'state': 'A.hang', 'cause': 'unk.none', 'payer': null}
-                    when attempt_ended_ms is null then {'state': 'A.unknown', 'cause': null, 'payer': null}
+                    when attempt_ended_ms is null
+                        then {'state': 'A.unknown', 'cause': null, 'payer': null}
                     when outcome = 'succeeded' and ended_ms - started_ms >= hang_ms
                         then {'state': 'A.unknown', 'cause': null, 'payer': null}
-                    when outcome = 'succeeded' then {'state': 'A.overhead', 'cause': 'base.overhead', 'payer': null}
-                    when ended_ms - started_ms >= hang_ms then {'state': 'A.hang', 'cause': own_cause, 'payer': 'own'}
-                    when is_final then {'state': 'A.lost.abandoned', 'cause': own_cause, 'payer': 'own'}
-                    when own_cause = 'user.rollback' then {'state': 'A.lost.rollback', 'cause': own_cause, 'payer': 'own'}
+                    when outcome = 'succeeded'
+                        then {'state': 'A.overhead', 'cause': 'base.overhead', 'payer': null}
+                    when ended_ms - started_ms >= hang_ms
+                        then {'state': 'A.hang', 'cause': own_cause, 'payer': 'own'}
+                    when is_final
+                        then {'state': 'A.lost.abandoned', 'cause': own_cause, 'payer': 'own'}
+                    when own_cause = 'user.rollback'
+                        then {'state': 'A.lost.rollback', 'cause': own_cause, 'payer': 'own'}
                     else {'state': 'A.lost.recompute', 'cause': own_cause, 'payer': 'own'}
                 end
-            when ended_ms - started_ms >= hang_ms then {'state': 'A.hang', 'cause': 'unk.none', 'payer': null}
+            when ended_ms - started_ms >= hang_ms
+                then {'state': 'A.hang', 'cause': 'unk.none', 'payer': null}
             when is_lost then {'state': state, 'cause': cause, 'payer': 'step'}
             else {'state': 'A.overhead', 'cause': 'base.overhead', 'payer': null}
         end as verdict
@@ -112,8 +150,16 @@ paid as (
         ended_ms,
         verdict.state as state,
         verdict.cause as cause,
-        case verdict.payer when 'step' then cause_job when 'carry' then carry_job when 'own' then job end as cause_job,
-        case verdict.payer when 'step' then cause_attempt when 'carry' then carry_attempt when 'own' then attempt end as cause_attempt
+        case verdict.payer
+            when 'step' then cause_job
+            when 'carry' then carry_job
+            when 'own' then job
+        end as cause_job,
+        case verdict.payer
+            when 'step' then cause_attempt
+            when 'carry' then carry_attempt
+            when 'own' then attempt
+        end as cause_attempt
     from judged
 ),
 
@@ -126,10 +172,11 @@ runs as (
         select
             *,
             case
-                when lag(state) over in_attempt = state
-                    and lag(cause) over in_attempt is not distinct from cause
-                    and lag(cause_job) over in_attempt is not distinct from cause_job
-                    and lag(cause_attempt) over in_attempt is not distinct from cause_attempt
+                when
+                    lag(state) over in_attempt = state
+                    and cause is not distinct from lag(cause) over in_attempt
+                    and cause_job is not distinct from lag(cause_job) over in_attempt
+                    and cause_attempt is not distinct from lag(cause_attempt) over in_attempt
                     then 0
                 else 1
             end as is_new

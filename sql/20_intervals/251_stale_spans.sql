@@ -32,7 +32,12 @@ trains as (
 ),
 
 fresh as (
-    select cluster, node_uid, check_name, ready_ms as started_ms, ready_ms + stale_after_ms as ended_ms
+    select
+        cluster,
+        node_uid,
+        check_name,
+        ready_ms as started_ms,
+        ready_ms + stale_after_ms as ended_ms
     from checks
 
     union all
@@ -51,7 +56,12 @@ fresh as (
 
     select cluster, node_uid, check_name, beat_ms, beat_ms + stale_after_ms
     from (
-        select cluster, node_uid, check_name, stale_after_ms, unnest(range(started_ms, ended_ms + 1, every_ms)) as beat_ms
+        select
+            cluster,
+            node_uid,
+            check_name,
+            stale_after_ms,
+            unnest(range(started_ms, ended_ms + 1, every_ms)) as beat_ms
         from trains
         where every_ms > stale_after_ms
     )
@@ -78,7 +88,12 @@ gaps as (
     from covered
 )
 
-select gaps.cluster, gaps.node_uid, gaps.check_name, greatest(gaps.started_ms, checks.ready_ms) as started_ms, gaps.ended_ms
+select
+    gaps.cluster,
+    gaps.node_uid,
+    gaps.check_name,
+    greatest(gaps.started_ms, checks.ready_ms) as started_ms,
+    gaps.ended_ms
 from gaps
 inner join checks using (cluster, node_uid, check_name)
 where gaps.ended_ms > greatest(gaps.started_ms, checks.ready_ms)

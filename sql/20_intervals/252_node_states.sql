@@ -10,22 +10,58 @@ with profiles as (
 ),
 
 node_spans as (
-    select cluster, node_uid, null as gpu, 'provisioning' as state, epoch_ms(paid_from) as started_ms, end_ms(ready_at) as ended_ms, false as is_planned
+    select
+        cluster,
+        node_uid,
+        null as gpu,
+        'provisioning' as state,
+        epoch_ms(paid_from) as started_ms,
+        end_ms(ready_at) as ended_ms,
+        false as is_planned
     from staged.nodes
+
     union all
-    select cluster, node_uid, null, 'deprovisioning', epoch_ms(deleted_at), getvariable('forever_ms'), false
+
+    select
+        cluster,
+        node_uid,
+        null,
+        'deprovisioning',
+        epoch_ms(deleted_at),
+        getvariable('forever_ms'),
+        false
     from staged.nodes
     where deleted_at is not null
+
     union all
-    select cluster, node_uid, gpu, case when type = 'Ready' then 'not_ready' else 'unhealthy' end, started_ms, ended_ms, false
+
+    select
+        cluster,
+        node_uid,
+        gpu,
+        case when type = 'Ready' then 'not_ready' else 'unhealthy' end,
+        started_ms,
+        ended_ms,
+        false
     from intervals.condition_repairs
     where is_blocking
+
     union all
+
     select
-        cluster, node_uid, null,
-        case kind when 'repair' then 'repair.' || action when 'drain' then 'draining' else 'cordoned' end,
-        epoch_ms(started_at), end_ms(ended_at), is_planned
+        cluster,
+        node_uid,
+        null,
+        case kind
+            when 'repair' then 'repair.' || action
+            when 'drain' then 'draining'
+            else 'cordoned'
+        end,
+        epoch_ms(started_at),
+        end_ms(ended_at),
+        is_planned
     from staged.node_admin
+
     union all
     select cluster, node_uid, null, 'stale', started_ms, ended_ms, false
     from intervals.stale_spans
@@ -38,8 +74,17 @@ spans as (
         profiles.profile,
         span.state,
         list_position([
-            'provisioning', 'deprovisioning', 'repair.replace', 'repair.reboot', 'repair.reset', 'repair.diag',
-            'draining', 'not_ready', 'unhealthy', 'stale', 'cordoned'
+            'provisioning',
+            'deprovisioning',
+            'repair.replace',
+            'repair.reboot',
+            'repair.reset',
+            'repair.diag',
+            'draining',
+            'not_ready',
+            'unhealthy',
+            'stale',
+            'cordoned'
         ], span.state) as state_order,
         span.started_ms,
         span.ended_ms,
@@ -84,7 +129,10 @@ edges as (
 slots as (
     select
         *,
-        lead(edge_ms) over (partition by cluster, node_uid, profile, island order by edge_ms) as next_ms
+        lead(edge_ms) over (
+            partition by cluster, node_uid, profile, island
+            order by edge_ms
+        ) as next_ms
     from edges
 )
 
@@ -98,9 +146,18 @@ select
     arg_min(span.state, span.state_order) as node_state,
     arg_min(span.is_planned, span.state_order) as is_planned,
     min(span.state_order) > 2 as in_service,
-    not bool_or(span.state in ('provisioning', 'deprovisioning', 'not_ready', 'unhealthy') or span.state like 'repair.%') as ok_open,
-    not bool_or(span.state in ('provisioning', 'deprovisioning', 'not_ready', 'unhealthy', 'stale') or span.state like 'repair.%') as ok_closed
+    not bool_or(
+        span.state in ('provisioning', 'deprovisioning', 'not_ready', 'unhealthy')
+        or span.state like 'repair.%'
+    ) as ok_open,
+    not bool_or(
+        span.state in ('provisioning', 'deprovisioning', 'not_ready', 'unhealthy', 'stale')
+        or span.state like 'repair.%'
+    ) as ok_closed
 from slots as slot
 inner join islands as span using (cluster, node_uid, profile, island)
-where span.started_ms <= slot.edge_ms and span.ended_ms >= slot.next_ms and slot.next_ms > slot.edge_ms
+where
+    span.started_ms <= slot.edge_ms
+    and span.ended_ms >= slot.next_ms
+    and slot.next_ms > slot.edge_ms
 group by slot.cluster, slot.node_uid, slot.profile, slot.island, slot.edge_ms, slot.next_ms

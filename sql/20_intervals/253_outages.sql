@@ -87,7 +87,9 @@ faults as (
         onsets.node_uid,
         onsets.profile,
         onsets.started_ms,
-        arg_min(onsets.class, { 'precedence': taxonomy.precedence, 'class': onsets.class }) as class
+        arg_min(
+            onsets.class, {'precedence': taxonomy.precedence, 'class': onsets.class}
+        ) as class
     from onsets
     left join catalog.taxonomy as taxonomy on onsets.class = taxonomy.class
     where onsets.onset_ms <= onsets.first_onset_ms + 1000 * getvariable('coalesce_s')
@@ -100,11 +102,12 @@ actions as (
         run.node_uid,
         run.profile,
         run.started_ms,
-        arg_min(admin.class, { 'started_at': admin.started_at, 'class': admin.class }) filter (where admin.class is not null) as given_class,
+        arg_min(admin.class, {'started_at': admin.started_at, 'class': admin.class})
+            filter (where admin.class is not null) as given_class,
         bool_or(admin.is_planned) as is_planned,
         bool_and(admin.kind in ('cordon', 'drain')) as is_only_isolation,
         arg_min(admin.action, list_position(['replace', 'reboot', 'reset', 'diag'], admin.action))
-        filter (where admin.kind = 'repair') as repair_action
+            filter (where admin.kind = 'repair') as repair_action
     from known_runs as run
     inner join staged.node_admin as admin
         on run.cluster = admin.cluster and run.node_uid = admin.node_uid

@@ -3,7 +3,8 @@
 -- grain: cluster, node_uid, profile, started_ms
 
 with paid as (
-    select distinct cluster, node_uid, pool, profile, started_ms, ended_ms from ledger.devices
+    select distinct cluster, node_uid, pool, profile, started_ms, ended_ms
+    from ledger.devices
 ),
 
 abnormal as (
@@ -23,7 +24,10 @@ abnormal as (
         outage.class as outage_class
     from intervals.node_states as state
     inner join paid
-        on state.cluster = paid.cluster and state.node_uid = paid.node_uid and state.profile = paid.profile
+        on
+            state.cluster = paid.cluster
+            and state.node_uid = paid.node_uid
+            and state.profile = paid.profile
     left join intervals.outages as outage
         on
             state.cluster = outage.cluster
@@ -36,9 +40,24 @@ abnormal as (
 
 -- Available: before the first abnormal span, and after each until the next.
 gaps as (
-    select cluster, node_uid, pool, profile, started_ms as gap_start_ms, ended_ms as paid_end_ms from paid
+    select
+        cluster,
+        node_uid,
+        pool,
+        profile,
+        started_ms as gap_start_ms,
+        ended_ms as paid_end_ms
+    from paid
+
     union all
-    select abnormal.cluster, abnormal.node_uid, abnormal.pool, abnormal.profile, abnormal.ended_ms, paid.ended_ms
+
+    select
+        abnormal.cluster,
+        abnormal.node_uid,
+        abnormal.pool,
+        abnormal.profile,
+        abnormal.ended_ms,
+        paid.ended_ms
     from abnormal
     inner join paid using (cluster, node_uid, profile)
 ),
@@ -52,25 +71,71 @@ available as (
         gap.gap_start_ms as started_ms,
         coalesce(
             lead(gap.started_ms) over (
-                partition by gap.cluster, gap.node_uid, gap.profile order by gap.started_ms, gap.is_abnormal
+                partition by gap.cluster, gap.node_uid, gap.profile
+                order by gap.started_ms, gap.is_abnormal
             ),
             gap.paid_end_ms
         ) as ended_ms,
         gap.is_abnormal
     from (
-        select cluster, node_uid, pool, profile, gap_start_ms, paid_end_ms, gap_start_ms as started_ms, false as is_abnormal from gaps
+        select
+            cluster,
+            node_uid,
+            pool,
+            profile,
+            gap_start_ms,
+            paid_end_ms,
+            gap_start_ms as started_ms,
+            false as is_abnormal
+        from gaps
+
         union all
-        select abnormal.cluster, abnormal.node_uid, abnormal.pool, abnormal.profile, null, paid.ended_ms, abnormal.started_ms, true
+
+        select
+            abnormal.cluster,
+            abnormal.node_uid,
+            abnormal.pool,
+            abnormal.profile,
+            null,
+            paid.ended_ms,
+            abnormal.started_ms,
+            true
         from abnormal
         inner join paid using (cluster, node_uid, profile)
     ) as gap
 )
 
-select cluster, node_uid, pool, profile, started_ms, ended_ms, node_state, is_planned, in_service, ok_open, ok_closed, outage_started_ms, outage_class
+select
+    cluster,
+    node_uid,
+    pool,
+    profile,
+    started_ms,
+    ended_ms,
+    node_state,
+    is_planned,
+    in_service,
+    ok_open,
+    ok_closed,
+    outage_started_ms,
+    outage_class
 from abnormal
 
 union all
 
-select cluster, node_uid, pool, profile, started_ms, ended_ms, 'available', false, true, true, true, null, null
+select
+    cluster,
+    node_uid,
+    pool,
+    profile,
+    started_ms,
+    ended_ms,
+    'available',
+    false,
+    true,
+    true,
+    true,
+    null,
+    null
 from available
 where not is_abnormal and ended_ms > started_ms

@@ -41,7 +41,8 @@ phased as (
     select
         *,
         case
-            when not is_training or is_standby or not is_known_attempt then least(released_ms, case when is_training and not is_standby then unseen_ms else released_ms end)
+            when not is_training or is_standby then released_ms
+            when not is_known_attempt then least(released_ms, unseen_ms)
             else least(released_ms, unseen_ms, attempt_ended_ms)
         end as live_end_ms
     from placed
@@ -53,8 +54,16 @@ spans as (
         *,
         bound_ms as started_ms,
         live_end_ms as ended_ms,
-        case when not is_training then 'A.other' when is_standby then 'A.standby' else 'A.unknown' end as state,
-        case when not is_training then null when is_standby then 'base.overhead' else 'unk.none' end as cause,
+        case
+            when not is_training then 'A.other'
+            when is_standby then 'A.standby'
+            else 'A.unknown'
+        end as state,
+        case
+            when not is_training then null
+            when is_standby then 'base.overhead'
+            else 'unk.none'
+        end as cause,
         'none' as payer
     from phased
     where not is_training or is_standby or not is_known_attempt
@@ -62,7 +71,13 @@ spans as (
     union all by name
 
     -- Its end was not observed [0.3].
-    select *, greatest(bound_ms, unseen_ms) as started_ms, released_ms as ended_ms, 'A.unknown' as state, 'unk.obs_gap' as cause, 'none' as payer
+    select
+        *,
+        greatest(bound_ms, unseen_ms) as started_ms,
+        released_ms as ended_ms,
+        'A.unknown' as state,
+        'unk.obs_gap' as cause,
+        'none' as payer
     from phased
     where is_training and not is_standby
 
@@ -80,7 +95,13 @@ spans as (
 
     union all by name
 
-    select *, bound_ms as started_ms, live_end_ms as ended_ms, zero_state as state, own_cause as cause, 'own' as payer
+    select
+        *,
+        bound_ms as started_ms,
+        live_end_ms as ended_ms,
+        zero_state as state,
+        own_cause as cause,
+        'own' as payer
     from phased
     where is_training and not is_standby and is_known_attempt and is_zero
 
@@ -123,14 +144,26 @@ spans as (
 
 known_spans as (
     select
-        cluster, pod_uid, node_uid, namespace, job, attempt, is_training, started_ms, ended_ms, state, cause,
+        cluster,
+        pod_uid,
+        node_uid,
+        namespace,
+        job,
+        attempt,
+        is_training,
+        started_ms,
+        ended_ms,
+        state,
+        cause,
         case payer when 'own' then job when 'carry' then carry_job end as cause_job,
         case payer when 'own' then attempt when 'carry' then carry_attempt end as cause_attempt
     from spans
     where ended_ms > started_ms
 )
 
-select * from known_spans where state <> 'timeline'
+select *
+from known_spans
+where state <> 'timeline'
 
 union all by name
 

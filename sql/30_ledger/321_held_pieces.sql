@@ -11,7 +11,10 @@ with held as (
         pod.pod_uid,
         device.profile,
         list_sort(list(device.gpu)) as gpus
-    from (select cluster, node_uid, pod_uid, unnest(devices) as gpu from intervals.pod_devices) as pod
+    from (
+        select cluster, node_uid, pod_uid, unnest(devices) as gpu
+        from intervals.pod_devices
+    ) as pod
     inner join ledger.devices as device using (cluster, node_uid, gpu)
     group by pod.cluster, pod.pod_uid, device.profile
 )

@@ -7,7 +7,11 @@
 
 with merged as (
     select
-        cluster, node_uid, pod_uid, gpus, run,
+        cluster,
+        node_uid,
+        pod_uid,
+        gpus,
+        run,
         min(started_ms) as started_ms,
         max(ended_ms) as ended_ms
     from (
@@ -17,15 +21,26 @@ with merged as (
         from (
             select
                 *,
-                case when lag(ended_ms) over (partition by cluster, pod_uid, profile order by started_ms) = started_ms then 0 else 1 end as is_new
+                case
+                    when lag(ended_ms) over in_pod = started_ms then 0
+                    else 1
+                end as is_new
             from ledger.held_pieces
+            window in_pod as (partition by cluster, pod_uid, profile order by started_ms)
         )
     )
     group by cluster, node_uid, pod_uid, profile, gpus, run
 ),
 
 holdings as (
-    select merged.cluster, merged.node_uid, merged.pod_uid, unnest(merged.gpus) as gpu, merged.started_ms, merged.ended_ms, pod.unit_count
+    select
+        merged.cluster,
+        merged.node_uid,
+        merged.pod_uid,
+        unnest(merged.gpus) as gpu,
+        merged.started_ms,
+        merged.ended_ms,
+        pod.unit_count
     from merged
     inner join staged.pods as pod using (cluster, pod_uid)
 ),
@@ -116,7 +131,9 @@ scaled as (
     select
         *,
         unit_count * 5040 // asked_units as floor_units,
-        sum(unit_count * 5040 // asked_units) over (partition by cluster, node_uid, gpu, started_ms) as floor_sum,
+        sum(unit_count * 5040 // asked_units) over (
+            partition by cluster, node_uid, gpu, started_ms
+        ) as floor_sum,
         row_number() over (
             partition by cluster, node_uid, gpu, started_ms
             order by (unit_count * 5040) % asked_units desc, pod_uid
@@ -133,7 +150,9 @@ granted as (
         ended_ms,
         list({
             'pod_uid': pod_uid,
-            'unit_count': floor_units + case when asked_units > 5040 and place <= 5040 - floor_sum then 1 else 0 end
+            'unit_count':
+                floor_units
+                + case when asked_units > 5040 and place <= 5040 - floor_sum then 1 else 0 end
         } order by pod_uid) as held
     from scaled
     group by cluster, node_uid, gpu, started_ms, ended_ms
@@ -146,7 +165,9 @@ select
     slot.started_ms,
     slot.ended_ms,
     coalesce(granted.held, []) as held,
-    5040 - coalesce(list_sum(list_transform(granted.held, lambda share: share.unit_count)), 0) as free_units
+    5040 - coalesce(
+        list_sum(list_transform(granted.held, lambda share: share.unit_count)), 0
+    ) as free_units
 from island_slots as slot
 left join granted using (cluster, node_uid, gpu, started_ms)
 where slot.ended_ms is not null

@@ -44,7 +44,10 @@ prior_ends as (
         max_by({'class': prior.class, 'attempt': prior.attempt}, prior.attempt) as ended
     from restarts as restart
     inner join intervals.attribution as prior
-        on restart.cluster = prior.cluster and restart.job = prior.job and prior.attempt < restart.attempt
+        on
+            restart.cluster = prior.cluster
+            and restart.job = prior.job
+            and prior.attempt < restart.attempt
     group by restart.cluster, restart.pool, restart.started_ms, restart.job, restart.attempt
 ),
 
@@ -97,7 +100,10 @@ loaded as (
         ) as waiting_count
     from pieces as piece
     left join counts
-        on piece.cluster = counts.cluster and piece.pool = counts.pool and piece.started_ms = counts.edge_ms
+        on
+            piece.cluster = counts.cluster
+            and piece.pool = counts.pool
+            and piece.started_ms = counts.edge_ms
 )
 
 select
@@ -110,8 +116,9 @@ select
     charged.cause_attempt
 from loaded
 left join charged
-    on loaded.cluster = charged.cluster
-    and loaded.pool = charged.pool
-    and loaded.started_ms >= charged.started_ms
-    and loaded.ended_ms <= charged.ended_ms
+    on
+        loaded.cluster = charged.cluster
+        and loaded.pool = charged.pool
+        and loaded.started_ms >= charged.started_ms
+        and loaded.ended_ms <= charged.ended_ms
 where loaded.waiting_count > 0 and loaded.ended_ms is not null

@@ -29,19 +29,27 @@ node_free as (
         pool,
         node_uid,
         changed_ms,
-        sum(change) over (partition by cluster, node_uid order by changed_ms) as free_count,
-        sum(change) over (partition by cluster, node_uid order by changed_ms) - change as free_before
+        sum(change) over on_node as free_count,
+        sum(change) over on_node - change as free_before
     from changes
+    window on_node as (partition by cluster, node_uid order by changed_ms)
 ),
 
 workloads as (
-    select cluster, pool, pods, gpus_per_pod, epoch_ms(started_at) as started_ms, end_ms(ended_at) as ended_ms
+    select
+        cluster,
+        pool,
+        pods,
+        gpus_per_pod,
+        epoch_ms(started_at) as started_ms,
+        end_ms(ended_at) as ended_ms
     from staged.queue
     where not is_suspended and (ended_at is null or ended_at > started_at)
 ),
 
 shapes as (
-    select distinct cluster, pool, gpus_per_pod from workloads
+    select distinct cluster, pool, gpus_per_pod
+    from workloads
 ),
 
 slot_changes as (
@@ -50,7 +58,10 @@ slot_changes as (
         node_free.pool,
         shapes.gpus_per_pod,
         node_free.changed_ms,
-        sum(node_free.free_count // shapes.gpus_per_pod - node_free.free_before // shapes.gpus_per_pod) as slot_change,
+        sum(
+            node_free.free_count // shapes.gpus_per_pod
+            - node_free.free_before // shapes.gpus_per_pod
+        ) as slot_change,
         sum(node_free.free_count - node_free.free_before) as free_change
     from node_free
     inner join shapes using (cluster, pool)
@@ -60,9 +71,11 @@ slot_changes as (
 demand_changes as (
     select cluster, pool, pods, gpus_per_pod, changed_ms, sum(change) as change
     from (
-        select cluster, pool, pods, gpus_per_pod, started_ms as changed_ms, 1 as change from workloads
+        select cluster, pool, pods, gpus_per_pod, started_ms as changed_ms, 1 as change
+        from workloads
         union all
-        select cluster, pool, pods, gpus_per_pod, ended_ms, -1 from workloads
+        select cluster, pool, pods, gpus_per_pod, ended_ms, -1
+        from workloads
     )
     group by cluster, pool, pods, gpus_per_pod, changed_ms
 ),
@@ -77,7 +90,8 @@ edges as (
 ),
 
 sizes as (
-    select distinct cluster, pool, pods, gpus_per_pod from workloads
+    select distinct cluster, pool, pods, gpus_per_pod
+    from workloads
 ),
 
 grid as (
@@ -93,16 +107,18 @@ grid as (
     from edges
     inner join sizes using (cluster, pool)
     left join demand_changes as demand
-        on edges.cluster = demand.cluster
-        and edges.pool = demand.pool
-        and edges.edge_ms = demand.changed_ms
-        and sizes.pods = demand.pods
-        and sizes.gpus_per_pod = demand.gpus_per_pod
+        on
+            edges.cluster = demand.cluster
+            and edges.pool = demand.pool
+            and edges.edge_ms = demand.changed_ms
+            and sizes.pods = demand.pods
+            and sizes.gpus_per_pod = demand.gpus_per_pod
     left join slot_changes as slots
-        on edges.cluster = slots.cluster
-        and edges.pool = slots.pool
-        and edges.edge_ms = slots.changed_ms
-        and sizes.gpus_per_pod = slots.gpus_per_pod
+        on
+            edges.cluster = slots.cluster
+            and edges.pool = slots.pool
+            and edges.edge_ms = slots.changed_ms
+            and sizes.gpus_per_pod = slots.gpus_per_pod
     window by_size as (
         partition by edges.cluster, edges.pool, sizes.pods, sizes.gpus_per_pod
         order by edges.edge_ms
@@ -129,7 +145,10 @@ all_edges as (
         edges.cluster,
         edges.pool,
         edges.edge_ms as started_ms,
-        lead(edges.edge_ms, 1, getvariable('forever_ms')) over (partition by edges.cluster, edges.pool order by edges.edge_ms) as ended_ms,
+        lead(edges.edge_ms, 1, getvariable('forever_ms')) over (
+            partition by edges.cluster, edges.pool
+            order by edges.edge_ms
+        ) as ended_ms,
         fitted.state
     from edges
     left join fitted using (cluster, pool, edge_ms)
@@ -142,15 +161,19 @@ labelled as (
         edge.started_ms,
         edge.ended_ms,
         edge.state,
-        coalesce(demand.cause, case when edge.state = 'I.shortfall' then 'plat.capacity' else 'plat.sched' end) as cause,
+        coalesce(
+            demand.cause,
+            case when edge.state = 'I.shortfall' then 'plat.capacity' else 'plat.sched' end
+        ) as cause,
         case when demand.cause is not null then demand.cause_job end as cause_job,
         case when demand.cause is not null then demand.cause_attempt end as cause_attempt
     from all_edges as edge
     inner join ledger.pool_demand as demand
-        on edge.cluster = demand.cluster
-        and edge.pool = demand.pool
-        and edge.started_ms >= demand.started_ms
-        and edge.started_ms < demand.ended_ms
+        on
+            edge.cluster = demand.cluster
+            and edge.pool = demand.pool
+            and edge.started_ms >= demand.started_ms
+            and edge.started_ms < demand.ended_ms
     where edge.state is not null and edge.ended_ms > edge.started_ms
 ),
 
@@ -160,11 +183,12 @@ runs as (
         select
             *,
             case
-                when lag(ended_ms) over in_pool = started_ms
+                when
+                    lag(ended_ms) over in_pool = started_ms
                     and lag(state) over in_pool = state
                     and lag(cause) over in_pool = cause
-                    and lag(cause_job) over in_pool is not distinct from cause_job
-                    and lag(cause_attempt) over in_pool is not distinct from cause_attempt
+                    and cause_job is not distinct from lag(cause_job) over in_pool
+                    and cause_attempt is not distinct from lag(cause_attempt) over in_pool
                     then 0
                 else 1
             end as is_new

@@ -34,10 +34,30 @@ wanted as (
 
 -- Between and around the wanted pieces of an idle span nobody wanted the GPU.
 edges as (
-    select idle_id, cluster, node_uid, gpu, free_units, started_ms, ended_ms as idle_end_ms, started_ms as next_free_ms, false as is_wanted
+    select
+        idle_id,
+        cluster,
+        node_uid,
+        gpu,
+        free_units,
+        started_ms,
+        ended_ms as idle_end_ms,
+        started_ms as next_free_ms,
+        false as is_wanted
     from idle
+
     union all
-    select idle_id, cluster, node_uid, gpu, free_units, started_ms, idle_end_ms, ended_ms, true
+
+    select
+        idle_id,
+        cluster,
+        node_uid,
+        gpu,
+        free_units,
+        started_ms,
+        idle_end_ms,
+        ended_ms,
+        true
     from wanted
 ),
 
@@ -48,15 +68,38 @@ unwanted as (
         gpu,
         free_units,
         next_free_ms as started_ms,
-        lead(started_ms, 1, idle_end_ms) over (partition by idle_id order by started_ms, is_wanted) as ended_ms
+        lead(started_ms, 1, idle_end_ms) over (
+            partition by idle_id
+            order by started_ms, is_wanted
+        ) as ended_ms
     from edges
 )
 
-select cluster, node_uid, gpu, started_ms, ended_ms, free_units, state, cause, cause_job, cause_attempt
+select
+    cluster,
+    node_uid,
+    gpu,
+    started_ms,
+    ended_ms,
+    free_units,
+    state,
+    cause,
+    cause_job,
+    cause_attempt
 from wanted
 
 union all
 
-select cluster, node_uid, gpu, started_ms, ended_ms, free_units, 'I.no_demand', null, null, null
+select
+    cluster,
+    node_uid,
+    gpu,
+    started_ms,
+    ended_ms,
+    free_units,
+    'I.no_demand',
+    null,
+    null,
+    null
 from unwanted
 where ended_ms > started_ms

@@ -3,9 +3,12 @@
 -- grain: cluster, pool, gpu, started_ms
 
 with launched_changes as (
-    select cluster, pool, epoch_ms(paid_from) as edge_ms, gpus as change from staged.nodes
+    select cluster, pool, epoch_ms(paid_from) as edge_ms, gpus as change
+    from staged.nodes
     union all
-    select cluster, pool, epoch_ms(paid_to), -gpus from staged.nodes where paid_to is not null
+    select cluster, pool, epoch_ms(paid_to), -gpus
+    from staged.nodes
+    where paid_to is not null
 ),
 
 commitments as (
@@ -16,17 +19,37 @@ commitments as (
         class,
         epoch_ms(started_at) as started_ms,
         end_ms(ended_at) as ended_ms,
-        row_number() over (partition by cluster, pool order by started_at, gpus, class) as commitment
+        row_number() over (
+            partition by cluster, pool
+            order by started_at, gpus, class
+        ) as commitment
     from staged.commitments
 ),
 
 edges as (
-    select commitment.cluster, commitment.pool, commitment.commitment, change.edge_ms, sum(change.change) as change
+    select
+        commitment.cluster,
+        commitment.pool,
+        commitment.commitment,
+        change.edge_ms,
+        sum(change.change) as change
     from commitments as commitment
     inner join launched_changes as change using (cluster, pool)
     group by commitment.cluster, commitment.pool, commitment.commitment, change.edge_ms
+
     union all
-    select cluster, pool, commitment, unnest([started_ms, ended_ms, getvariable('window_start_ms'), getvariable('window_end_ms')]), 0
+
+    select
+        cluster,
+        pool,
+        commitment,
+        unnest([
+            started_ms,
+            ended_ms,
+            getvariable('window_start_ms'),
+            getvariable('window_end_ms')
+        ]),
+        0
     from commitments
 ),
 
@@ -51,7 +74,9 @@ missing as (
         counted.pool,
         commitment.class,
         commitment.commitment,
-        greatest(counted.edge_ms, commitment.started_ms, getvariable('window_start_ms')) as started_ms,
+        greatest(
+            counted.edge_ms, commitment.started_ms, getvariable('window_start_ms')
+        ) as started_ms,
         least(counted.next_ms, commitment.ended_ms, getvariable('window_end_ms')) as ended_ms,
         commitment.gpus - counted.launched as missing_count
     from counted

@@ -29,4 +29,6 @@ from intervals.attribution as attribution
 inner join intervals.lineage_attempts as attempt using (cluster, job, attempt)
 left join catalog.taxonomy as taxonomy on attribution.class = taxonomy.class
 left join charged using (cluster, job, attempt)
-where attempt.ended_ms >= getvariable('window_start_ms') and attempt.ended_ms < getvariable('window_end_ms')
+where
+    attempt.ended_ms >= getvariable('window_start_ms')
+    and attempt.ended_ms < getvariable('window_end_ms')

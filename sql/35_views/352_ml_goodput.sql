@@ -145,7 +145,8 @@ followed as (
 segmented as (
     select
         *,
-        count(*) filter (where is_repeat) over in_job as segment,
+        -- A sum, since a window with a filter takes quadratic time in DuckDB 2.0.
+        cast(sum(case when is_repeat then 1 else 0 end) over in_job as bigint) as segment,
         row_number() over in_job as ordinal
     from followed
     window in_job as (partition by cluster, job order by started_at, position)

@@ -34,7 +34,10 @@ balanced as (
         node_uid,
         gpu,
         changed_ms,
-        sum(unit_change) over (partition by cluster, node_uid, gpu order by changed_ms) as excess_units
+        sum(unit_change) over (
+            partition by cluster, node_uid, gpu
+            order by changed_ms
+        ) as excess_units
     from summed
 )
 

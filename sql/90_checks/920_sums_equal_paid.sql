@@ -11,10 +11,13 @@ with paid as (
         pool,
         node_uid,
         5040 * gpus * (
-            least(end_ms(paid_to), getvariable('window_end_ms')) - greatest(epoch_ms(paid_from), getvariable('window_start_ms'))
+            least(end_ms(paid_to), getvariable('window_end_ms'))
+            - greatest(epoch_ms(paid_from), getvariable('window_start_ms'))
         ) as paid_unit_ms
     from staged.nodes
-    where least(end_ms(paid_to), getvariable('window_end_ms')) > greatest(epoch_ms(paid_from), getvariable('window_start_ms'))
+    where
+        least(end_ms(paid_to), getvariable('window_end_ms'))
+        > greatest(epoch_ms(paid_from), getvariable('window_start_ms'))
 
     union all
 
@@ -24,9 +27,11 @@ with paid as (
 ),
 
 sides as (
-    select cluster, pool, node_uid, paid_unit_ms, 0 as booked_unit_ms from paid
+    select cluster, pool, node_uid, paid_unit_ms, 0 as booked_unit_ms
+    from paid
     union all
-    select cluster, pool, node_uid, 0, unit_ms from ledger.gpu_time
+    select cluster, pool, node_uid, 0, unit_ms
+    from ledger.gpu_time
 )
 
 select

@@ -23,7 +23,9 @@ held_time as (
         device.node_uid,
         device.gpu,
         sum(pod.unit_count * greatest(
-            least(end_ms(pod.released_at), device.ended_ms) - greatest(epoch_ms(pod.bound_at), device.started_ms), 0
+            least(end_ms(pod.released_at), device.ended_ms)
+            - greatest(epoch_ms(pod.bound_at), device.started_ms),
+            0
         )) as unit_ms
     from pod_devices
     inner join staged.pods as pod using (cluster, pod_uid)
@@ -40,7 +42,9 @@ dropped_time as (
         device.cluster,
         device.node_uid,
         device.gpu,
-        sum(pod.unit_count * (least(piece.ended_ms, node.ended_ms) - greatest(piece.started_ms, node.started_ms))) as unit_ms
+        sum(pod.unit_count * (
+            least(piece.ended_ms, node.ended_ms) - greatest(piece.started_ms, node.started_ms)
+        )) as unit_ms
     from ledger.pod_pieces as piece
     inner join staged.pods as pod using (cluster, pod_uid)
     inner join pod_devices using (cluster, pod_uid)
@@ -56,7 +60,9 @@ dropped_time as (
             and device.profile = node.profile
             and piece.started_ms < node.ended_ms
             and piece.ended_ms > node.started_ms
-    where piece.state = 'A.teardown' and node.node_state not in ('available', 'cordoned', 'draining')
+    where
+        piece.state = 'A.teardown'
+        and node.node_state not in ('available', 'cordoned', 'draining')
     group by device.cluster, device.node_uid, device.gpu
 ),
 

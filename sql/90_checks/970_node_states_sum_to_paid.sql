@@ -4,7 +4,12 @@
 -- severity: error
 
 with sides as (
-    select cluster, node_uid, gpu, sum(5040 * (ended_ms - started_ms)) as health_unit_ms, 0 as ledger_unit_ms
+    select
+        cluster,
+        node_uid,
+        gpu,
+        sum(5040 * (ended_ms - started_ms)) as health_unit_ms,
+        0 as ledger_unit_ms
     from ledger.device_health
     group by cluster, node_uid, gpu
 

@@ -5,5 +5,5 @@
 
 select distinct pod.cluster, pod.pod_uid, pod.namespace, pod.name, pod.node_uid
 from gathered.pods as pod
-anti join staged.nodes as node using (cluster, node_uid)
+anti join staged.nodes using (cluster, node_uid)
 where coalesce(pod.gpus, 0) > 0 and pod.node_uid is not null

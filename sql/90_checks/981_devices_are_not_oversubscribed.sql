@@ -17,6 +17,7 @@ where
     and exists (
         select 1
         from (select unnest(span.held) as share) as holder
-        inner join staged.pods as pod on pod.cluster = span.cluster and holder.share.pod_uid = pod.pod_uid
+        inner join staged.pods as pod
+            on pod.cluster = span.cluster and holder.share.pod_uid = pod.pod_uid
         where holder.share.unit_count < pod.unit_count
     )

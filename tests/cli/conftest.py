@@ -65,7 +65,8 @@ MODELS = {
     "40_metrics/410_goodput.sql": """
         -- Goodput.
         select 'goodput_paid' as metric, 'fleet' as scope, null as scope_value,
-            0.5::double as value, null::double as low, null::double as high, 60.0 as numerator, 120.0 as denominator,
+            0.5::double as value, null::double as low, null::double as high,
+            60.0 as numerator, 120.0 as denominator,
             1::bigint as event_count, 'ratio' as unit,
             getvariable('window_start')::timestamptz as window_start,
             getvariable('window_end')::timestamptz as window_end, 'default' as cluster""",

@@ -116,6 +116,11 @@ def test_the_command_line_above_pasted_yaml_is_skipped():
     assert items == [{"kind": "Node"}]
 
 
+def test_records_of_the_tool_that_ran_the_command_are_skipped():
+    text = '{"tool": "kubectl"}\n{"status": "success"}\nstdout:\nkind: Node\n'
+    assert parts(text, yaml_documents)[0] == [{"kind": "Node"}]
+
+
 def test_empty_items_are_an_empty_list():
     items, [end] = parts("apiVersion: v1\nitems: []\nkind: PodList\n", yaml_documents)
     assert items == []

@@ -155,6 +155,21 @@ def test_lists_that_are_not_whole_are_no_lists(read):
     assert read(json.dumps(pod("a", "1")))["kube_lists"] == []
 
 
+def test_the_command_above_pasted_json_is_skipped(read):
+    text = "$ kubectl get pod a -o json\n" + json.dumps(pod("a", "1"), indent=2)
+    assert kube_objects.sniff(text.encode(), "")
+    rows = read(text)
+    assert [row["uid"] for row in rows["kube_objects"]] == ["1"]
+    assert rows["quarantine"] == []
+
+
+def test_a_node_that_cannot_be_placed_in_time_is_reported(read):
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "u"}}
+    rows = read(json.dumps(node))
+    assert len(rows["kube_objects"]) == 1
+    assert rows["quarantine"][0]["column_name"] == "metadata.creationTimestamp"
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_any_unicode_encoding_is_read(read, encoding):
     assert kube_objects.sniff(json.dumps(pod("ä", "1")).encode(encoding), "")

@@ -1,12 +1,6 @@
 """The bench for the tests of the ledger: everything from raw rows on is computed."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from tables import bench, make_empty_warehouse, open_warehouse
 
 from goodput.warehouse.models import find_models

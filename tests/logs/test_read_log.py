@@ -237,6 +237,14 @@ def test_a_bar_per_epoch_counts_on():
     ]
 
 
+def test_of_the_updates_of_a_bar_in_one_second_the_last_counts():
+    bars = ((1, 0), (2, 0), (3, 0), (4, 1), (5, 1), (6, 2))
+    text = "\r".join(f" {n}%|# | {n}/60 [00:0{s}<00:20, 3.0it/s]" for n, s in bars)
+    result = _read("2026-01-05 00:00:00 start\n" + text)
+    assert [(s.first, s.last) for s in result.steps] == [(1, 3), (4, 5), (6, 6)]
+    assert result.step_lines["tqdm"] == 6
+
+
 def test_batches_of_epochs_count_on_by_the_size_of_the_epoch():
     text = "".join(
         f"2026-01-05 00:00:{5 * i:02d} Epoch: [{e}]  [{n:3d}/20]  eta: 0:01  loss: {i}\n"
@@ -460,7 +468,7 @@ def test_torchtitan_says_when_training_starts_and_when_a_save_is_finished():
     result = _read("\n".join(titan.format(at=at, text=text) for at, text in said))
     assert result.format == "torchtitan"
     assert result.segments[0].resume_step == 500
-    assert _steps(result) == [(501, 510, 21, 31), (511, 520, 31, 41), (521, 530, 41, 54)]
+    assert _steps(result) == [(501, 510, 21, 31), (511, 520, 31, 41), (521, 530, 44, 54)]
     assert _phases(result) == [("restore", 10, 20), ("ckpt_save", 41, 44)]
     assert _checkpoints(result) == [(520, 41, 44, True)]
 

@@ -1,12 +1,6 @@
 """The bench for the tests of metrics and views."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from tables import bench, make_empty_warehouse, open_warehouse
 
 

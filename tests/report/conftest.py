@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from made_up_week import remake_report, write_warehouse
 from tables import bench, make_empty_warehouse, open_warehouse
 

@@ -91,6 +91,14 @@ def test_every_table_adds_up_to_the_same_totals():
     assert not any("unit_ms" in row for row in account.classes + account.mechanisms)
 
 
+def test_the_last_step_stands_even_without_productive_time():
+    account = make_account([state("A.hang", "hang", HOUR)], GROUPS, [], [])
+    assert [(step["state_group"], step["shown_gpu_hours"]) for step in account.steps] == [
+        ("hang", 1),
+        ("productive", 0),
+    ]
+
+
 def test_paid_time_without_any_loss_is_all_productive():
     account = make_account([state("A.productive.committed", "productive", HOUR)], GROUPS, [], [])
     assert account.totals["paid"] == account.totals["productive"] == 1

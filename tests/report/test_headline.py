@@ -63,13 +63,19 @@ def test_availability_says_what_the_budget_was_and_what_was_used():
     }
 
 
+def cause(label, hours, *, is_suspected=False):
+    return {"class_label": label, "shown_gpu_hours": hours, "is_suspected": is_suspected}
+
+
 def headline(**changes):
     return {
         "decimals": 0,
         "paid_gpu_hours": 2000.0,
         "productive_gpu_hours": 1500.0,
         "lost_gpu_hours": 400.0,
-        "top_causes": [{"class_label": "GPU lost from the bus", "shown_gpu_hours": 300.0}],
+        "top_causes": [cause("GPU lost from the bus", 300.0)],
+        "goodput": {"low": 0.75, "high": 0.9, "is_interval": False},
+        "coverage": {"unknown_share_of_allocated": 0.18},
     } | changes
 
 
@@ -81,9 +87,16 @@ def test_sentence_names_the_largest_loss():
 
 
 def test_sentence_says_so_when_one_cause_is_all():
-    cause = {"class_label": "Wrong configuration", "shown_gpu_hours": 400.0}
-    assert make_sentence(headline(top_causes=[cause])).endswith(
-        "400 were lost beyond normal overhead, all of it to wrong configuration."
+    only = cause("Wrong configuration", 400.0, is_suspected=True)
+    assert make_sentence(headline(top_causes=[only])).endswith(
+        "400 were lost beyond normal overhead, all of it to wrong configuration (suspected)."
+    )
+
+
+def test_sentence_gives_an_interval_when_much_was_not_observed():
+    wide = {"low": 0.75, "high": 0.9, "is_interval": True}
+    assert make_sentence(headline(goodput=wide)).endswith(
+        " 18% of held time was not observed, so goodput lies between 75.0% and 90.0%."
     )
 
 

@@ -1,16 +1,22 @@
 """report.json: its shape, its sums, and the files made from it."""
 
+import html
 import json
 import re
+import shlex
+import shutil
 from pathlib import Path
 
 import jsonschema
 import pytest
+from made_up_week import remake_report
 
 from goodput._resources import resource_dir
 from goodput.errors import NoData
 from goodput.report import SCHEMA_VERSION, read_result, write_report
 from goodput.report.render import render_digest, render_html
+from goodput.warehouse.build import restore_variables
+from goodput.warehouse.connection import connect
 
 SCHEMA = json.loads(
     (Path(__file__).resolve().parents[2] / "docs" / "report.schema.json").read_text("utf-8")
@@ -135,3 +141,34 @@ def test_vendored_bundle_is_of_the_figures_major_version():
     version = re.compile(r"v(\d+)\.\d+\.\d+")
     assert version.search(bundle[:200])[1] == version.search(get_plotlyjs()[:200])[1]
     assert "</script" not in bundle
+
+
+def test_every_query_on_the_page_runs(week, files):
+    page = files.html.read_text("utf-8")
+    texts = {html.unescape(text) for text in re.findall(r'data-copy="(goodput query [^"]*)"', page)}
+    commands = [shlex.split(text) for text in texts]
+    con = connect(week, read_only=True)
+    for _, _, sql in commands:
+        con.execute(sql).fetchall()
+    con.close()
+    assert len(commands) > 15
+
+
+def test_several_clusters_are_summed_and_told_apart(week, tmp_path):
+    path = tmp_path / "two.duckdb"
+    shutil.copy(week, path)
+    con = connect(path)
+    restore_variables(con)
+    for table in ("ledger.gpu_time", "ledger.device_health"):
+        con.execute(f"update {table} set cluster = 'second' where pool = 'a100'")
+    con.execute("update staged.nodes set cluster = 'second' where pool = 'a100'")
+    remake_report(con)
+    con.close()
+    report = read_result(path)
+    assert report["clusters"] == ["lab", "second"]
+    assert report["headline"]["paid_gpu_hours"] == 24 * 8 * 168
+    assert report["headline"]["goodput"]["paid"] == pytest.approx(0.744, abs=5e-4)
+    pools = [(pool["cluster"], pool["pool"]) for pool in report["headline"]["availability"]]
+    assert pools == [("lab", "h100"), ("second", "a100")]
+    assert "| Availability a100 (second) | 99.36% |" in render_digest(report)
+    assert '<th scope="col" class="text">Cluster</th>' in render_html(report)

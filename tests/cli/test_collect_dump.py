@@ -1,0 +1,81 @@
+import json
+
+NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {
+        "name": "n1",
+        "uid": "u1",
+        "resourceVersion": "7",
+        "creationTimestamp": "2026-03-02T00:00:00Z",
+    },
+    "status": {"capacity": {"nvidia.com/gpu": "8"}},
+}
+
+
+def count(goodput, table):
+    result = goodput("query", "-o", "json", f"select count(*)::bigint as n from raw.{table}")
+    return json.loads(result.stdout)[0]["n"]
+
+
+def test_a_dump_is_taken_once_and_known_from_now_on(goodput, tmp_path):
+    (tmp_path / "node.json").write_text(json.dumps(NODE))
+    first = goodput("collect", "dump", tmp_path / "node.json", "--cluster", "c1")
+    again = goodput("collect", "dump", tmp_path / "node.json", "--cluster", "c1")
+
+    assert first.exit_code == 0
+    assert first.stdout == ""
+    assert "kube_objects: 1 new rows" in first.stderr
+    assert "kube_objects: 0 new rows" in again.stderr
+    [row] = json.loads(goodput("query", "-o", "json", "select * from raw.kube_objects").stdout)
+    assert (row["cluster"], row["kind"], row["uid"]) == ("c1", "Node", "u1")
+    assert row["ingested_from"] == str(tmp_path / "node.json")
+    assert row["ingested_at"] is not None
+
+
+def test_what_cannot_be_used_is_quarantined_and_the_rest_taken(goodput, tmp_path):
+    (tmp_path / "node.json").write_text(json.dumps(NODE))
+    (tmp_path / "broken.json").write_text('{"apiVersion": "v1", "kind": "Li')
+    (tmp_path / "empty.log").write_text("")
+    result = goodput("collect", "dump", tmp_path)
+
+    assert result.exit_code == 0
+    assert count(goodput, "kube_objects") == 1
+    files = goodput("query", "-o", "csv", "select distinct file from quarantine order by 1").stdout
+    assert files.splitlines() == [
+        "file",
+        str(tmp_path / "broken.json"),
+        str(tmp_path / "empty.log"),
+    ]
+
+
+def test_strict_takes_the_rest_and_exits_with_3(goodput, tmp_path):
+    (tmp_path / "node.json").write_text(json.dumps(NODE))
+    (tmp_path / "empty.log").write_text("")
+    result = goodput("collect", "dump", "--strict", tmp_path)
+
+    assert result.exit_code == 3
+    assert count(goodput, "kube_objects") == 1
+
+
+def test_nothing_that_could_be_taken_exits_with_4(goodput, tmp_path):
+    (tmp_path / "empty.log").write_text("")
+    result = goodput("collect", "dump", tmp_path / "empty.log")
+
+    assert result.exit_code == 4
+    assert count(goodput, "quarantine") == 1
+
+
+def test_a_path_that_is_not_there_is_named(goodput, tmp_path):
+    result = goodput("collect", "dump", tmp_path / "none")
+
+    assert result.exit_code == 4
+    assert f"there is no file or folder {tmp_path / 'none'}" in result.stderr
+
+
+def test_a_hint_without_a_value_is_a_usage_error(goodput, tmp_path):
+    (tmp_path / "empty.log").write_text("")
+    result = goodput("collect", "dump", tmp_path / "empty.log", "--hint", "node")
+
+    assert result.exit_code == 2
+    assert "--hint takes key=value, not 'node'" in result.stderr

@@ -33,5 +33,5 @@ def command(context: Context, output: str) -> None:
     if not tables:
         say("the lake has no rows yet; `goodput import DIR` or `goodput collect` brings some")
         return
-    with open_session(lake) as session:
+    with open_session(lake, with_models=False) as session:
         session.ask(freshness_sql(tables), lambda relation: print_result(relation, output))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from goodput.cli.build import report_checks
 from goodput.cli.common import Context, as_of_option, chosen_window, say, window_options
 
 
@@ -35,7 +36,8 @@ def command(
 ) -> None:
     """Write the report of a window: report.json, report.html and digest.md.
 
-    With a window it builds that window first; without, it reports the last build.
+    With a window it builds that window first; without, it reports the last build. Exits with 3 if
+    a check failed; the report says so too.
     """
     from goodput.report import write_report
     from goodput.warehouse.build import build
@@ -54,6 +56,5 @@ def command(
         warehouse, checks = result.database, result.checks
     write_report(warehouse, out)
     click.echo(str(out / "report.html"))
-    for check in checks:
-        if check.failed:
-            say(f"check failed: {check.name}: {check.rows} rows; the report says so too")
+    if checks:
+        report_checks(checks)

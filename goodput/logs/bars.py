@@ -32,21 +32,29 @@ def training_bar(events: Sequence[Event]) -> list[Event]:
 
 
 def _continued(events: Sequence[Event], total: int) -> list[Event]:
-    base, last, result = 0, 0, []
-    label = shown = None
+    base = last = 0
+    result: list[Event] = []
+    label: str | None = None
+    first: int | None = None  # of the next record, where the bar was seen at its beginning
     for event in events:
         done, text = _number(event, "step"), str(event.fields.get("label", "")).strip()
         if done < last and (last >= total or (text != label and "poch" in text)):
             base += total
-        if done == last or not done:
-            last, label = done, text
-            continue
-        elapsed = event.fields.get("elapsed")
-        if done > last and elapsed == shown and result:
-            result.pop()  # several updates in a second say no more than the last of them
-        result.append(replace(event, fields={**event.fields, "step": base + done}))
-        last, label, shown = done, text, elapsed
+        if not done:
+            first = base + 1
+        elif done != last:
+            if done > last and result and _is_same_second(event, result[-1]):
+                first = _number(result.pop(), "first") or None
+            fields = {**event.fields, "step": base + done}
+            result.append(replace(event, fields=fields | ({"first": first} if first else {})))
+            first = None
+        last, label = done, text
     return result
+
+
+def _is_same_second(event: Event, before: Event) -> bool:
+    """Whether the bar shows the same time: of such updates only the last says something."""
+    return event.fields.get("elapsed") == before.fields.get("elapsed")
 
 
 def _number(event: Event, name: str) -> int:

@@ -149,6 +149,7 @@ def _estimate_starts(records: Sequence[Step]) -> None:
 
 def _record(step: StepLine, before: Step | None, stride: int, resumed_from: int | None) -> Step:
     event, last = step.event, step.position
+    said = _integer(event, "first")
     follows = before is not None and before.last < last
     if follows and before is not None:
         bar = event.pattern.covers == "bar"
@@ -157,7 +158,7 @@ def _record(step: StepLine, before: Step | None, stride: int, resumed_from: int 
         base = step.resume if step.resume is not None else resumed_from
         lowest = min(last, 1) if before is None else 0
         floor = base + 1 if base is not None and base < last else lowest
-        first = max(last - stride + 1, floor)
+        first = max(last - stride + 1, floor) if said is None else min(said, last)
     elapsed = elapsed_ms(event)
     return Step(
         first=first,
@@ -190,7 +191,7 @@ def _start(step: StepLine, before: Step | None, count: int) -> int | None:
             start = floor  # a gap below what the clock can show is none
     if start is not None and floor is not None:
         start = max(start, min(floor, end))
-    return start
+    return None if start is None else min(start, end)  # the clock of the log may have gone back
 
 
 def _resolution(step: StepLine) -> int:

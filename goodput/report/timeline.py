@@ -10,7 +10,7 @@ from typing import Any
 ROW_HEIGHT = 16
 GAP = 3
 MAX_TICKS = 8
-NICE_HOURS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 6, 12, 24, 48, 168, 336, 720)
+NICE_HOURS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 6, 12, 24, 48, 168, 336, 720, 1440, 2184, 4368)
 
 
 def make_timeline(report: Mapping[str, Any]) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def make_timeline(report: Mapping[str, Any]) -> dict[str, Any]:
 
     Returns:
         width and height of the view box, the rows (nodes), a path per state group present, ticks
-        as (percent of the width, instant), and the length of a bucket in milliseconds.
+        as (percent of the width, instant), and the length of a bucket, also in words.
     """
     rows = report["node_timeline"]
     groups = {group["code"]: group for group in report["state_groups"]}
@@ -36,11 +36,20 @@ def make_timeline(report: Mapping[str, Any]) -> dict[str, Any]:
         "row_height": ROW_HEIGHT,
         "rows": rows,
         "bucket_ms": bucket_ms,
+        "step": duration(bucket_ms),
         "paths": [
             {"group": groups[code], "d": "".join(paths[code])} for code in groups if code in paths
         ],
         "ticks": list(ticks(report["window"], width * bucket_ms)),
     }
+
+
+def duration(ms: int) -> str:
+    """A length of time in the largest unit that it fills."""
+    for unit, size in (("hours", 3_600_000), ("minutes", 60_000), ("seconds", 1000)):
+        if ms >= 2 * size or unit == "seconds":
+            break
+    return f"{ms / size:.1f}".removesuffix(".0") + f" {unit}"
 
 
 def runs(cells: str) -> Iterator[tuple[str, int, int]]:

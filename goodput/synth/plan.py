@@ -219,7 +219,7 @@ def _faults(sim: Simulation, t: int, rng: random.Random, hole: Hole) -> None:
 
     def lemon() -> Node | None:
         node = next(n for n in sim.all_nodes if n.name == f"train-a-{LEMON:02d}")
-        return node if any(a.job.spec.pods > 1 for a in sim.on_node(node)) else None
+        return node if sim.on_node(node) else None
 
     def idle_or_any(pool: str, number: int) -> Callable[[], Node | None]:
         name = f"{pool}-{number:02d}"

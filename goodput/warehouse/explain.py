@@ -52,7 +52,7 @@ _TIMELINE = f"""
     numbered as (
         select
             *,
-            count(*) filter (where begins) over (
+            sum(case when begins then 1 else 0 end) over (
                 partition by {{keys}}, state, cause, confidence, node_uid, gpu
                 order by started_at, ended_at rows between unbounded preceding and current row
             ) as island

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 import duckdb
 
 from goodput.contract import raw_table, raw_tables
-from goodput.errors import NoData, UsageError
+from goodput.errors import GoodputError, NoData, UsageError
 from goodput.lake import Lake
 from goodput.warehouse.connection import connect
 from goodput.warehouse.rawviews import QUARANTINE, raw_view_sql
@@ -81,12 +81,13 @@ class Session:
         return UsageError(message)
 
 
-def open_session(lake: Lake, sql: str | None = None) -> Session:
+def open_session(lake: Lake, sql: str | None = None, *, with_models: bool = True) -> Session:
     """A session over a lake.
 
     Args:
         sql: what will be asked, so that only raw tables that it can mean are prepared; None
             prepares all.
+        with_models: False leaves out the last build, so that its state does not matter.
     """
     con = connect()
     schemas = ["memory.main", "memory.raw"]
@@ -96,7 +97,7 @@ def open_session(lake: Lake, sql: str | None = None) -> Session:
         con.execute(raw_view_sql(raw_table(table), snapshot.files(table)))
         if table == QUARANTINE:
             con.execute("create view main.quarantine as select * from raw.quarantine")
-    built = lake.warehouse_path if lake.warehouse_path.is_file() else None
+    built = lake.warehouse_path if with_models and lake.warehouse_path.is_file() else None
     if built is not None:
         schemas += _attach(con, built)
     con.execute("set search_path = ?", [",".join(schemas)])
@@ -109,7 +110,13 @@ def open_session(lake: Lake, sql: str | None = None) -> Session:
 def _attach(con: duckdb.DuckDBPyConnection, built: Path) -> list[str]:
     """Attaches the built warehouse; gives its schemas for the search path."""
     location = str(built).replace("'", "''")
-    con.execute(f"attach '{location}' as {_WAREHOUSE} (read_only)")
+    try:
+        con.execute(f"attach '{location}' as {_WAREHOUSE} (read_only)")
+    except duckdb.Error as error:
+        first = str(error).splitlines()[0]
+        raise GoodputError(
+            f"the last build cannot be read ({first}); run `goodput build`"
+        ) from None
     names = con.execute(
         "select distinct schema_name from duckdb_schemas() where database_name = ? order by 1",
         [_WAREHOUSE],

@@ -58,7 +58,7 @@ climb as (
 judged as (
     select
         climb.*,
-        arg_max(kinds.job_kind, climb.depth) filter (where kinds.job_kind is not null) over (
+        arg_max(kinds.job_kind, case when kinds.job_kind is not null then climb.depth end) over (
             partition by climb.cluster, climb.uid
         ) as job_kind
     from climb

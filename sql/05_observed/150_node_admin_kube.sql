@@ -102,7 +102,7 @@ drain_marks as (
 drain_runs as (
     select
         *,
-        count(*) filter (where marked_at is null) over (
+        sum(case when marked_at is null then 1 else 0 end) over (
             partition by cluster, node_uid order by first_seen_at
         ) as unmarked_before
     from drain_marks

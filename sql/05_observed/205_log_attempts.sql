@@ -39,7 +39,9 @@ islands as (
         job,
         log_id,
         segment,
-        started_at is null or started_at >= max(ended_at) over earlier as begins
+        -- The first begins nothing new: its maximum over none is null.
+        count(*) over earlier > 0
+        and (started_at is null or started_at >= max(ended_at) over earlier) as begins
     from observed.log_owners
     where given_attempt is null
     window earlier as (
@@ -54,7 +56,7 @@ numbered as (
         islands.cluster,
         islands.log_id,
         islands.segment,
-        1 + count(*) filter (where islands.begins) over (
+        1 + sum(case when islands.begins then 1 else 0 end) over (
             partition by islands.cluster, islands.job
             order by owner.started_at nulls last, owner.ended_at, islands.log_id, islands.segment
         ) as attempt
@@ -65,8 +67,7 @@ numbered as (
 select
     owner.*,
     coalesce(owner.given_attempt, overlapping.attempt, cast(numbered.attempt as integer))
-        as attempt,
-    owner.given_attempt is not null or overlapping.attempt is not null as is_attempt_known
+        as attempt
 from observed.log_owners as owner
 left join overlapping using (cluster, log_id, segment)
 left join numbered using (cluster, log_id, segment)

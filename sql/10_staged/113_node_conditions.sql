@@ -1,7 +1,7 @@
 -- Conditions that are bad, each with its class, role and strength [1.6].
 --
--- A negative type that reads Unknown could not tell: it fails closed with cause unk.stale and
--- explains nothing else.
+-- A negative type that reads Unknown could not tell: it fails
+-- closed with cause unk.stale and explains nothing else.
 --
 -- grain: row
 

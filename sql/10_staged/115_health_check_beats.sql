@@ -1,5 +1,5 @@
--- Beat trains of the required health checks: beats at started_at, then every so often up to
--- ended_at.
+-- Beat trains of the required health checks: beats at
+-- started_at, then every so often up to ended_at.
 --
 -- grain: row
 

@@ -1,5 +1,5 @@
--- Step records: positions first..last done over [started_at, ended_at), clocks corrected [0.6,
--- 2.1].
+-- Step records: positions first..last done over
+-- [started_at, ended_at), clocks corrected [0.6, 2.1].
 --
 -- grain: cluster, job, attempt, first, last, started_at, ended_at
 

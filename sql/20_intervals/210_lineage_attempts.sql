@@ -1,8 +1,8 @@
--- Attempts in the order of their run lineage, with the attempt before and the start of the next
--- [0.2].
+-- Attempts in the order of their run lineage, with the
+-- attempt before and the start of the next [0.2].
 --
--- attempt_id and lineage_id stand for the long keys in the tables of steps: they hold for one build
--- only.
+-- attempt_id and lineage_id stand for the long keys in the
+-- tables of steps: they hold for one build only.
 --
 -- grain: cluster, job, attempt
 

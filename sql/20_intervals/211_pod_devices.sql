@@ -1,10 +1,10 @@
 -- Which devices of its node each pod holds [1.3].
 --
--- Given device lists are believed. Else a pod takes the lowest devices with room when it binds;
--- where there is no room (an end was not observed) it shares, and the ledger scales the shares
--- down. Pods of a node are placed one after the other in order of (bound_at, pod_uid): round k of
--- the recursion places the k-th pod of every node, so the number of rounds is the largest number of
--- pods of one node.
+-- Given device lists are believed. Else a pod takes the lowest devices with room
+-- when it binds; where there is no room (an end was not observed) it shares, and
+-- the ledger scales the shares down. Pods of a node are placed one after the other
+-- in order of (bound_at, pod_uid): round k of the recursion places the k-th pod of
+-- every node, so the number of rounds is the largest number of pods of one node.
 --
 -- grain: cluster, pod_uid
 

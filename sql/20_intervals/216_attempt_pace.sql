@@ -1,5 +1,5 @@
--- The pace of each attempt: median time per position, and the shortest silence that is a hang
--- [2.6].
+-- The pace of each attempt: median time per position, and
+-- the shortest silence that is a hang [2.6].
 --
 -- is_ragged: records overlap or positions are missing, so that they need filling and clipping.
 --

@@ -1,8 +1,8 @@
 -- Step records with synthetic ones for positions whose log lines were lost [2.8].
 --
--- A synthetic record sorts just before the record after the hole. visible_end_ms: a later record
--- hides the part of an earlier one that it overlaps. Attempts without holes and overlaps pass as
--- they are.
+-- A synthetic record sorts just before the record after the hole.
+-- visible_end_ms: a later record hides the part of an earlier one that
+-- it overlaps. Attempts without holes and overlaps pass as they are.
 --
 -- grain: attempt_id, filled_order
 

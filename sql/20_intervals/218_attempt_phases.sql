@@ -5,8 +5,9 @@
 --
 -- grain: attempt_id, started_ms
 
+-- Equal phases are one: the two windows below must number them alike.
 with clipped as (
-    select
+    select distinct
         attempt.attempt_id,
         phase.kind,
         phase.class,

@@ -1,5 +1,5 @@
--- For each interrupted attempt: who died first, when the trouble began, and the window for evidence
--- [4.3].
+-- For each interrupted attempt: who died first, when the
+-- trouble began, and the window for evidence [4.3].
 --
 -- grain: cluster, job, attempt
 

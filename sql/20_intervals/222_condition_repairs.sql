@@ -1,5 +1,5 @@
--- Bad conditions, each with the repair during which it began, if any: then it is a consequence
--- [1.6].
+-- Bad conditions, each with the repair during which it
+-- began, if any: then it is a consequence [1.6].
 --
 -- grain: row
 

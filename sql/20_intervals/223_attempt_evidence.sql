@@ -1,8 +1,8 @@
 -- Everything observed that may explain the end of an interrupted attempt [4.2, 4.3].
 --
--- Evidence concerns a pod, node or device of the attempt, or the attempt itself, and lies in its
--- window. What is seen only after the end is one weaker. is_old marks a condition older than
--- attempt or window.
+-- Evidence concerns a pod, node or device of the attempt, or the attempt
+-- itself, and lies in its window. What is seen only after the end is one
+-- weaker. is_old marks a condition older than attempt or window.
 --
 -- grain: row
 

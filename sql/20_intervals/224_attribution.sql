@@ -1,5 +1,5 @@
--- The class of each interrupted attempt, with confidence, rivals and the rule that decided [4.4,
--- 4.5].
+-- The class of each interrupted attempt, with confidence,
+-- rivals and the rule that decided [4.4, 4.5].
 --
 -- grain: cluster, job, attempt
 

@@ -1,5 +1,5 @@
--- Points at which a lineage threw work away: a restart below what was done, or a counter that went
--- back.
+-- Points at which a lineage threw work away: a restart
+-- below what was done, or a counter that went back.
 --
 -- record_order places a cut among the records of its lineage: before every record of an attempt
 -- (record 0) or just before one of them. Positions above cut_to are discarded there [2.2, 2.5].
@@ -15,8 +15,8 @@ with restarts as (
         pace.resume_step as cut_to,
         attempt.started_ms as cut_ms,
         attempt.restart_kind = 'rollback' as is_marked_rollback,
-        -- The last earlier attempt that executed steps owns the loss; failed starts in between do
-        -- not.
+        -- The last earlier attempt that executed steps owns
+        -- the loss; failed starts in between do not.
         max(case when pace.record_count > 0 then attempt.attempt_order end)
             over earlier as owner_order
     from intervals.lineage_attempts as attempt

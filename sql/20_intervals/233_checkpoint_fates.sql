@@ -1,5 +1,5 @@
--- For each committed checkpoint: is its execution still on the retained path, or which cut
--- discarded it.
+-- For each committed checkpoint: is its execution still on
+-- the retained path, or which cut discarded it.
 --
 -- cut_number is null while the execution is retained. A checkpoint whose step was never executed by
 -- its attempt (it stands on no path) is left out.

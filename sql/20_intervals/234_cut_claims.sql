@@ -1,5 +1,5 @@
--- For each cut: the newest discarded checkpoint that was claimed complete, and whether one proved
--- bad [2.4].
+-- For each cut: the newest discarded checkpoint that was
+-- claimed complete, and whether one proved bad [2.4].
 --
 -- grain: lineage_id, cut_number
 

@@ -1,8 +1,8 @@
 -- What each lineage may count as durable, and what becomes of the rest [2.7].
 --
--- safe_step: newest position covered by a valid checkpoint on the retained path, or proved by a
--- restore that executed steps. claimed_step: newest position any committed checkpoint on the path
--- claims.
+-- safe_step: newest position covered by a valid checkpoint on the retained
+-- path, or proved by a restore that executed steps. claimed_step: newest
+-- position any committed checkpoint on the path claims.
 --
 -- grain: lineage_id
 

@@ -1,9 +1,9 @@
 -- The steps of each attempt as pieces of one fate: state, cause and payer [2.2-2.7].
 --
--- Records are cut where the fate of their positions changes, then neighbours without a gap and of
--- the same fate become one piece; a slow record stays by itself, since its own time tells how slow
--- it was. Position p of a record of n positions over d ends at start + floor((p - first + 1) * d /
--- n) [2.1].
+-- Records are cut where the fate of their positions changes, then neighbours
+-- without a gap and of the same fate become one piece; a slow record stays by
+-- itself, since its own time tells how slow it was. Position p of a record of
+-- n positions over d ends at start + floor((p - first + 1) * d / n) [2.1].
 --
 -- grain: attempt_id, started_ms, first
 

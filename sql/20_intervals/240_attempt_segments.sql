@@ -1,5 +1,5 @@
--- Each attempt from its first instant to its end, cut wherever a step piece or a phase begins or
--- ends.
+-- Each attempt from its first instant to its end, cut
+-- wherever a step piece or a phase begins or ends.
 --
 -- A segment knows the step piece and the phase that cover it (either may be null), and the last
 -- piece that began at or before it.

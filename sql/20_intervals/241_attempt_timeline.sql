@@ -1,5 +1,5 @@
--- What each attempt was doing from gang ready to its end: disjoint, without gaps, one state and
--- cause each.
+-- What each attempt was doing from gang ready to its end:
+-- disjoint, without gaps, one state and cause each.
 --
 -- grain: cluster, job, attempt, started_ms
 

@@ -1,5 +1,5 @@
--- Devices with a condition or an XID of their own are followed one by one; the others share profile
--- -1.
+-- Devices with a condition or an XID of their own are
+-- followed one by one; the others share profile -1.
 --
 -- grain: cluster, node_uid, gpu
 

@@ -67,8 +67,9 @@ node_spans as (
     from intervals.stale_spans
 ),
 
+-- Equal spans are one: the two windows below must number them alike.
 spans as (
-    select
+    select distinct
         profiles.cluster,
         profiles.node_uid,
         profiles.profile,
@@ -103,7 +104,7 @@ reached as (
         *,
         max(ended_ms) over (
             partition by cluster, node_uid, profile
-            order by started_ms, ended_ms, state_order
+            order by started_ms, ended_ms, state_order, is_planned
             rows between unbounded preceding and 1 preceding
         ) as reach_ms
     from spans
@@ -114,7 +115,7 @@ islands as (
         * exclude (reach_ms),
         sum(case when started_ms > reach_ms then 1 else 0 end) over (
             partition by cluster, node_uid, profile
-            order by started_ms, ended_ms, state_order
+            order by started_ms, ended_ms, state_order, is_planned
             rows between unbounded preceding and current row
         ) as island
     from reached

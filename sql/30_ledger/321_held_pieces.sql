@@ -1,5 +1,5 @@
--- Pod pieces joined with the state of their node: what is booked on the pod's devices in the
--- window.
+-- Pod pieces joined with the state of their node: what is
+-- booked on the pod's devices in the window.
 --
 -- After the attempt is over a node that is down beats teardown: that time goes to the node [1.4].
 --

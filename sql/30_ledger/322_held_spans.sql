@@ -1,5 +1,5 @@
--- Per device: who holds how many units when, and how many are left; shares that exceed one are
--- scaled [1.3].
+-- Per device: who holds how many units when, and how many
+-- are left; shares that exceed one are scaled [1.3].
 --
 -- held is the list of pods with their units, summing to at most 5040; free_units is the rest.
 --

@@ -1,9 +1,9 @@
--- Where a pool had queued work: maximal pieces with one oldest restart, cut at every change of the
--- queue.
+-- Where a pool had queued work: maximal pieces with one
+-- oldest restart, cut at every change of the queue.
 --
--- The oldest waiting restart charges the idle GPUs to the failure that it restarts from [1.7].
--- Entries are taken by (queued since, job): one is the oldest from when it comes, or all older ones
--- have left.
+-- The oldest waiting restart charges the idle GPUs to the failure that
+-- it restarts from [1.7]. Entries are taken by (queued since, job):
+-- one is the oldest from when it comes, or all older ones have left.
 --
 -- grain: cluster, pool, started_ms
 

@@ -1,8 +1,8 @@
 -- The label of all idle GPUs of a pool while work is queued: does any of the work fit [1.7]?
 --
--- Per shape of pod (GPUs per pod) the free slots of a pool are a running sum over the changes of
--- each node's completely free, schedulable GPUs; shapes of workload are few, so this is linear in
--- changes.
+-- Per shape of pod (GPUs per pod) the free slots of a pool are a running
+-- sum over the changes of each node's completely free, schedulable GPUs;
+-- shapes of workload are few, so this is linear in changes.
 --
 -- grain: cluster, pool, started_ms
 

@@ -1,5 +1,5 @@
--- Free units on available nodes with their idle label; without queued work there was no demand
--- [1.7].
+-- Free units on available nodes with their idle label;
+-- without queued work there was no demand [1.7].
 --
 -- grain: cluster, node_uid, gpu, started_ms
 

@@ -1,7 +1,7 @@
 -- Attempts that ended badly inside the window, with the class that explains them [4].
 --
--- lost_gpu_ms is all time of the ledger charged to this end, in GPU-milliseconds (a share counts as
--- its share).
+-- lost_gpu_ms is all time of the ledger charged to this
+-- end, in GPU-milliseconds (a share counts as its share).
 --
 -- grain: cluster, job, attempt
 

@@ -1,5 +1,5 @@
--- The node-state dimension: the health of every paid device through the window, whatever jobs do
--- [1.9, 5.2].
+-- The node-state dimension: the health of every paid device
+-- through the window, whatever jobs do [1.9, 5.2].
 --
 -- grain: cluster, node_uid, gpu, started_ms
 

@@ -8,6 +8,7 @@ with ordered as (
     select
         cluster,
         node_uid,
+        gpu,
         started_ms,
         ended_ms,
         class,
@@ -26,7 +27,7 @@ numbered as (
         *,
         sum(case when started_ms <= known_until_ms then 0 else 1 end) over (
             partition by cluster, node_uid
-            order by started_ms, coalesce(ended_ms, getvariable('forever_ms'))
+            order by started_ms, coalesce(ended_ms, getvariable('forever_ms')), gpu
             rows between unbounded preceding and current row
         ) as run
     from ordered

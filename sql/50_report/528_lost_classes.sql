@@ -28,7 +28,8 @@ out_of_service as (
         count(*) as outage_count
     from rollups.node_outages
     where
-        started_ms < getvariable('window_end_ms')
+        not is_birth
+        and started_ms < getvariable('window_end_ms')
         and coalesce(ended_ms, getvariable('window_end_ms')) > getvariable('window_start_ms')
     group by class
 ),

@@ -1,5 +1,5 @@
--- Productive time and idle time without demand have no cause; unknown and foreign time may; all
--- else has one [1.8].
+-- Productive time and idle time without demand have no cause;
+-- unknown and foreign time may; all else has one [1.8].
 --
 -- grain: row
 -- severity: error

@@ -1,5 +1,5 @@
--- Allocated time is the units the pods held, less the teardown that lost to a node that was down
--- [C3].
+-- Allocated time is the units the pods held, less the
+-- teardown that lost to a node that was down [C3].
 --
 -- Devices on which the pods asked for more than there is are left out: their shares were scaled.
 --

@@ -1,5 +1,5 @@
--- Devices whose pods asked for more than there is: an end was not observed, and their shares were
--- scaled [1.3].
+-- Devices whose pods asked for more than there is: an end
+-- was not observed, and their shares were scaled [1.3].
 --
 -- grain: row
 -- severity: warn

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import goodput as package
-from goodput.cli import VERBS, main
+from goodput.cli import main
 from goodput.lake import Lake
 
 
@@ -225,6 +225,16 @@ def test_a_question_about_models_before_a_build_says_what_to_do(goodput, tables)
     assert "run `goodput build` first" in result.stderr
 
 
+def test_a_build_that_cannot_be_read_says_what_to_do(built, tmp_path):
+    (tmp_path / "lake/warehouse.duckdb").write_bytes(b"something else" * 1000)
+    result = built("query", "select 1")
+
+    assert result.exit_code == 1
+    assert "run `goodput build`" in result.stderr
+    assert "the last build cannot be read" in built("doctor").stderr
+    assert built("doctor").exit_code == 0
+
+
 def test_a_slip_in_sql_is_a_usage_error_without_a_traceback(built):
     for sql in ("selec 1", "select nope from raw.jobs", "select 'x'::integer"):
         result = built("query", sql)
@@ -429,6 +439,45 @@ def test_without_a_lake_the_remedy_is_named(goodput):
 
     assert result.exit_code == 4
     assert "make one: `goodput import`" in result.stderr
+
+
+# ------------------------------------------------------------------------ report
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """What the report's writer was asked for, instead of the pages."""
+    asked = []
+    monkeypatch.setattr("goodput.report.write_report", lambda *paths: asked.append(paths))
+    return asked
+
+
+def test_a_report_without_a_window_is_of_the_last_build(built, written, tmp_path):
+    before = (tmp_path / "lake/warehouse.duckdb").stat().st_mtime_ns
+    result = built("report", "--out", tmp_path / "out")
+
+    assert result.stdout == f"{tmp_path / 'out' / 'report.html'}\n"
+    assert written == [(tmp_path / "lake/warehouse.duckdb", tmp_path / "out")]
+    assert (tmp_path / "lake/warehouse.duckdb").stat().st_mtime_ns == before
+
+
+def test_a_report_of_a_week_builds_it_first(built, written, tmp_path):
+    result = built("report", "--week", "2026-W09", "--out", tmp_path / "out")
+    window = "select window_start::date::varchar as day from meta.build"
+
+    assert result.exit_code == 0
+    assert len(written) == 1
+    assert built("query", "-o", "csv", window).stdout == "day\n2026-02-23\n"
+
+
+@pytest.mark.usefixtures("models")
+def test_a_report_with_a_failed_check_is_written_and_exits_with_3(goodput, tables, written):
+    (tables / "jobs.ndjson").write_text('{"job": "J2", "name": "bad"}\n')
+    goodput("import", tables)
+    result = goodput("report", "--week", "2026-W10")
+
+    assert result.exit_code == 3
+    assert len(written) == 1
 
 
 # ----------------------------------------------------- schema, compact, doctor

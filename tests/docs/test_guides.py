@@ -9,7 +9,7 @@ import tomllib
 import types
 
 import pytest
-from markdown import ROOT, blocks
+from fenced import ROOT, blocks
 from tables import ModelBench, make_empty_warehouse, open_warehouse
 
 from goodput._resources import catalog_dir

@@ -5,7 +5,7 @@ import runpy
 import tomllib
 
 import pytest
-from markdown import PAGES, ROOT, links
+from fenced import PAGES, ROOT, links
 
 from goodput.cli import VERBS
 

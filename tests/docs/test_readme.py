@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from markdown import ROOT, blocks
+from fenced import ROOT, blocks
 
 # A cluster with one node of eight GPUs, as kubectl lists it; it has no other kind.
 KUBECTL = """\

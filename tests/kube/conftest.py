@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +15,7 @@ from goodput._resources import catalog_dir, resource_dir
 from goodput.contract import columns
 from goodput.sources import kube_objects
 from goodput.warehouse.connection import connect
-from goodput.warehouse.models import find_models
+from goodput.warehouse.models import Model, find_models
 
 NOW = "2026-03-31T00:00:00Z"
 _KUBE_TABLES = ("kube_objects", "kube_events", "kube_lists", "quarantine")
@@ -35,7 +36,9 @@ def insert(con: duckdb.DuckDBPyConnection, table: str, rows: list[Mapping[str, A
         )
 
 
-def observe(tables: Mapping[str, list[Mapping[str, Any]]]) -> duckdb.DuckDBPyConnection:
+@lru_cache(maxsize=1)
+def empty_warehouse() -> duckdb.DuckDBPyConnection:
+    """Catalogue, macros and empty raw tables; made once, as it takes longer than the models."""
     con = connect()
     for schema in ("catalog", "raw", "observed"):
         con.execute(f"create schema {schema}")
@@ -46,16 +49,28 @@ def observe(tables: Mapping[str, list[Mapping[str, Any]]]) -> duckdb.DuckDBPyCon
             [str(path)],
         )
     con.execute((resource_dir("sql") / "macros.sql").read_text(encoding="utf-8"))
-    models = find_models()
-    for model in models:
+    for model in find_models():
         if model.schema == "raw":
             con.execute(model.sql)
+    con.begin()
+    return con
+
+
+def observe(tables: Mapping[str, list[Mapping[str, Any]]]) -> duckdb.DuckDBPyConnection:
+    """The observed tables of some raw rows; they last until the next call."""
+    con = empty_warehouse()
+    con.rollback()
+    con.begin()
     for table in _KUBE_TABLES:
         insert(con, table, list(tables.get(table, [])))
-    for model in models:
-        if model.schema == "observed" and model.path.name < "2":
-            con.execute(f"create table {model.table} as\n{model.sql}")
+    for model in kube_models():
+        con.execute(f"create table {model.table} as\n{model.sql}")
     return con
+
+
+@lru_cache(maxsize=1)
+def kube_models() -> list[Model]:
+    return [m for m in find_models() if m.schema == "observed" and m.path.name < "2"]
 
 
 @pytest.fixture

@@ -351,7 +351,7 @@ def test_a_failure_of_what_is_being_deleted_is_the_deletion(make, observed, rows
     )
     failed["metadata"]["deletionTimestamp"] = make.clock("2 04:59")
     con = observed(json.dumps({"type": "DELETED", "object": failed}))
-    assert rows(con, "select state, ended_at from observed.jobs_kube") == [("cancelled", "2 05:00")]
+    assert rows(con, "select state, ended_at from observed.jobs_kube") == [("cancelled", "2 04:59")]
 
 
 def test_a_cpu_job_is_no_job_here_but_a_training_kind_always_is(make, observed, rows):

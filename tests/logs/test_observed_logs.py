@@ -232,3 +232,9 @@ def test_a_checkpoint_that_does_not_load_is_bad_from_then_on(observed):
     assert observed.rows(
         "select attempt, step, write_start, committed_at, invalid_at from observed.checkpoints_log"
     ) == [(1, 5, 60, 70, 120)]
+
+
+def test_a_log_without_times_is_the_first_attempt(observed):
+    observed.log("x.log", "iter 0: loss 4.1, time 90.1ms\n")
+    observed.build()
+    assert observed.rows("select attempt from observed.log_attempts") == [(1,)]

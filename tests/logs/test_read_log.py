@@ -238,11 +238,11 @@ def test_a_bar_per_epoch_counts_on():
 
 
 def test_of_the_updates_of_a_bar_in_one_second_the_last_counts():
-    bars = ((1, 0), (2, 0), (3, 0), (4, 1), (5, 1), (6, 2))
+    bars = ((0, 0), (1, 0), (2, 0), (3, 0), (4, 1), (5, 1), (6, 2))
     text = "\r".join(f" {n}%|# | {n}/60 [00:0{s}<00:20, 3.0it/s]" for n, s in bars)
     result = _read("2026-01-05 00:00:00 start\n" + text)
     assert [(s.first, s.last) for s in result.steps] == [(1, 3), (4, 5), (6, 6)]
-    assert result.step_lines["tqdm"] == 6
+    assert result.step_lines["tqdm"] == 7
 
 
 def test_batches_of_epochs_count_on_by_the_size_of_the_epoch():

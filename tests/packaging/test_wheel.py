@@ -104,6 +104,13 @@ def test_an_installed_wheel_has_the_same_models_as_the_checkout(installed):
     assert run_installed(installed, "-c", program) == in_checkout
 
 
-def test_the_command_of_an_installed_wheel_answers(installed):
-    printed = run_installed(installed, "-c", "import goodput.cli; goodput.cli.main(['--version'])")
-    assert "0.1.0" in printed
+def test_an_installed_wheel_goes_all_the_way_to_the_report(installed, tmp_path):
+    (tmp_path / "nodes.csv").write_text(
+        "node_uid,gpus,registered_at,ready_at\nn-1,8,2026-03-02T00:00:00Z,2026-03-02T00:00:00Z\n"
+    )
+    command = ["-m", "goodput", "--lake", str(tmp_path / "lake")]
+    run_installed(installed, *command, "import", str(tmp_path / "nodes.csv"))
+    out = tmp_path / "report"
+    printed = run_installed(installed, *command, "report", "--week", "2026-W10", "--out", str(out))
+    assert printed == f"{out / 'report.html'}\n"
+    assert (out / "report.html").stat().st_size > 100_000

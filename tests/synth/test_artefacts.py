@@ -7,6 +7,7 @@ import json
 import pytest
 
 from goodput.synth.artefacts import write_artefacts
+from goodput.synth.nodefiles import _files
 from goodput.synth.plan import simulate
 
 
@@ -73,11 +74,22 @@ def test_kernel_logs_name_their_host(folder):
     assert all(line.split()[1] == "train-a-05" for line in xids)
 
 
-def test_a_dead_write_has_no_commit_and_a_path_is_listed_once(folder):
-    rows = [
-        line.split() for line in (folder / "checkpoints/llama-70b.txt").read_text().splitlines()
-    ]
-    assert len({path for _, _, path in rows}) == len(rows)
-    started = {path.rsplit("/", 1)[0] for _, _, path in rows}
-    committed = {path.rsplit("/", 1)[0] for _, _, path in rows if path.endswith("metadata.json")}
-    assert 0 < len(started - committed) < 10
+def test_a_path_is_listed_once(folder):
+    for path in (folder / "checkpoints").iterdir():
+        paths = [line.rsplit(" ", 1)[1] for line in path.read_text().splitlines()]
+        assert len(set(paths)) == len(paths)
+
+
+def test_a_dead_write_has_half_its_shards_and_no_commit(fleet):
+    job = next(j for j in fleet.sim.jobs if j.spec.name == "llama-70b")
+    dead = next(c for c in job.checkpoints if c.committed is None)
+    names = [path.split("/")[-1] for _, _, path in _files(job, dead)]
+    assert names == ["common.pt", *(f"__{n}_0.distcp" for n in range(4))]
+
+
+def test_a_corrupt_checkpoint_is_committed_and_has_an_empty_shard(fleet):
+    bad = [c for j in fleet.sim.jobs for c in j.checkpoints if c.corrupt]
+    assert len(bad) == 1
+    sizes = [size for _, size, path in _files(bad[0].job, bad[0]) if path.endswith(".distcp")]
+    assert sorted(sizes)[:2] == [0, 1_732_608_000]
+    assert bad[0].committed is not None

@@ -62,7 +62,7 @@ STATES = {
 }
 
 
-@pytest.fixture(params=range(1, 6))
+@pytest.fixture(scope="module", params=range(1, 5))
 def any_fleet(week, request):
     return simulate(int(week.start.timestamp()), request.param)
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
     path for pattern in ("*.md", "docs/**/*.md", "pipelines/*.md") for path in ROOT.glob(pattern)
 )

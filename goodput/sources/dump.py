@@ -217,12 +217,11 @@ def _as_log(stream: BinaryIO, hints: Hints) -> Tables:
     known |= {name: int(hints[name]) for name in numbers if name in hints}
     result = read_log(stream, LogHints(path=hints["file"], **known))
     tables = {**result.tables, "quarantine": result.quarantine}
-    if not any(tables.get(name) for name in _LOG_FINDINGS):
+    if not result.is_known_text:
         _refuse(tables, hints, _NOTHING_FOUND)
     return tables
 
 
-_LOG_FINDINGS = ("log_steps", "log_checkpoints", "log_phases", "log_evidence")
 _NOTHING_FOUND = (
     "no known step, checkpoint, phase or failure line in this text: if it is a training log,"
     " describe its lines in a format file, else leave it out"

@@ -71,7 +71,8 @@ def build(
     try:
         con = connect(scratch)
         try:
-            checks = _build_into(con, lake, window, as_of or datetime.now(UTC), params or {})
+            known_at = _whole_ms(as_of or datetime.now(UTC))
+            checks = _build_into(con, lake, window, known_at, params or {})
         finally:
             con.close()
         scratch.replace(database)
@@ -79,6 +80,11 @@ def build(
         scratch.unlink(missing_ok=True)
         scratch.with_name(scratch.name + ".wal").unlink(missing_ok=True)
     return BuildResult(database, checks)
+
+
+def _whole_ms(instant: datetime) -> datetime:
+    """The ledger counts whole milliseconds; so must what clips it."""
+    return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
 
 
 def _build_into(

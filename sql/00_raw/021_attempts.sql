@@ -19,6 +19,20 @@ create table raw.attempts (
     ingested_from varchar,
     run_id varchar,
     row_id varchar,
-    check (outcome is null or outcome in ('running', 'succeeded', 'failed', 'preempted', 'evicted', 'cancelled', 'rollback', 'resized', 'timeout', 'spot')),
+    check (
+        outcome is null
+        or outcome in (
+            'running',
+            'succeeded',
+            'failed',
+            'preempted',
+            'evicted',
+            'cancelled',
+            'rollback',
+            'resized',
+            'timeout',
+            'spot'
+        )
+    ),
     check ("end" is null or "end" >= start)
 );

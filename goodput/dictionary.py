@@ -37,8 +37,19 @@ def describe(table: str, column: str, kind: str) -> Column:
         table: qualified, such as raw.steps.
     """
     general, by_table = read_dictionary()
-    entry = by_table.get(table.partition(".")[2], {}).get(column) or general.get(column, {})
+    said = (by_table.get(key, {}).get(column) for key in _keys(table))
+    entry = next(filter(None, said), None) or general.get(column, {})
     return Column(table, column, kind, entry.get("unit", ""), entry.get("meaning", ""))
+
+
+def _keys(table: str) -> tuple[str, ...]:
+    """Where [tables] may speak of a table, the most specific first.
+
+    observed.<table>_<origin> has the columns of raw.<table>, so what goes for that one goes for it.
+    """
+    schema, _, name = table.partition(".")
+    keys = (table, f"{schema}.*", name)
+    return (*keys, name.rpartition("_")[0]) if schema == "observed" else keys
 
 
 def describe_columns(warehouse: Path | None) -> list[Column]:

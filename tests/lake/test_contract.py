@@ -1,10 +1,7 @@
-import tomllib
-
 import polars as pl
 import pytest
 
 from goodput import contract
-from goodput._resources import resource_dir
 from goodput.dictionary import describe
 from goodput.errors import GoodputError
 
@@ -77,26 +74,20 @@ def test_an_unknown_table_is_named():
         contract.raw_table("stages")
 
 
-@pytest.mark.parametrize("table", contract.raw_tables())
-def test_every_column_has_a_meaning(table):
-    silent = [
-        name for name in contract.columns(table) if not describe(f"raw.{table}", name, "").meaning
-    ]
-    assert silent == []
-
-
-def test_every_meaning_of_a_table_has_its_column():
-    document = tomllib.loads((resource_dir("sql") / "columns.toml").read_text())
-    dead = [
-        f"{table}.{name}"
-        for table in contract.raw_tables()
-        for name in document["tables"].get(table, {})
-        if name not in contract.columns(table)
-    ]
-    assert dead == []
-
-
 def test_a_table_may_give_a_general_name_its_own_meaning():
     assert describe("raw.nodes", "gpus", "INTEGER").meaning == "Devices expected on the node"
     assert describe("staged.nodes", "gpus", "INTEGER").unit == "GPUs"
-    assert describe("report.jobs", "gpus", "INTEGER").meaning == "Number of GPUs"
+    assert describe("report.nodes", "gpu_count", "BIGINT").meaning == "Devices of the node"
+
+
+def test_what_goes_for_a_table_goes_for_the_sources_that_feed_it():
+    assert describe("observed.nodes_kube", "gpus", "").meaning == "Devices expected on the node"
+    assert describe("ledger.nodes_kube", "gpus", "").meaning == ""
+
+
+def test_a_schema_may_give_a_name_its_own_meaning():
+    assert describe("raw.evidence", "value", "").meaning == (
+        "What was seen: a number, a signature or a reason"
+    )
+    assert describe("views.evidence", "value", "").meaning == "Numerator over denominator"
+    assert describe("views.mpg", "numerator", "").unit == "GPU-seconds"

@@ -14,12 +14,10 @@ with clipped as (
         list_position(
             ['restore', 'ckpt_save', 'eval', 'stall', 'data_wait', 'init', 'compile'], phase.kind
         ) as strength_order,
-        greatest(epoch_ms(phase.started_at), gang.ready_ms) as started_ms,
+        epoch_ms(phase.started_at) as started_ms,
         least(epoch_ms(phase.ended_at), attempt.known_end_ms) as ended_ms
     from staged.phases as phase
     inner join intervals.lineage_attempts as attempt using (cluster, job, attempt)
-    inner join intervals.gangs as gang using (cluster, job, attempt)
-    where gang.ready_ms is not null
 ),
 
 reached as (

@@ -1,4 +1,4 @@
-"""Finds `sql/` and `dashboards/`: inside an installed wheel, or beside the package in a checkout."""
+"""Finds `sql/` and `dashboards/`: inside an installed wheel, or beside it in a checkout."""
 
 from importlib.resources import files
 from pathlib import Path

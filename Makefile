@@ -28,7 +28,7 @@ lint: $(READY_DEV) ## ruff, mypy, import layers, sqlfluff
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/sqlfluff lint sql
+	$(BIN)/sqlfluff lint --processes 0 sql
 
 format: $(READY_DEV) ## let ruff and sqlfluff rewrite what they can
 	$(BIN)/ruff check --fix

@@ -19,6 +19,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
+from benchmarks.growth import exponent, measure
 from goodput.lake import Lake
 from goodput.sources.dump import collect_dump
 from goodput.warehouse.build import build
@@ -157,9 +158,24 @@ def bench_start(_: Path) -> Iterator[Figure]:
     yield compare("help", run_help, run_nothing)
 
 
+def bench_growth(folder: Path) -> Iterator[Figure]:
+    """CPU time and memory of a build at 1, 4 and 16 times a fleet, beside one scan of its steps."""
+    costs = measure(folder)
+    for cost in costs:
+        seconds, scan = cost.cpu_seconds, cost.scan_seconds
+        name = f"build_restarts_{cost.steps}_steps"
+        yield Figure(
+            name, round(seconds, 3), "cpu seconds", round(scan, 3), round(seconds / scan, 1)
+        )
+        peak, smallest = cost.peak_mb, costs[0].peak_mb
+        yield Figure(f"{name}_peak", round(peak), "MB", round(smallest), round(peak / smallest, 2))
+    growth = exponent(costs)
+    yield Figure("build_growth", round(growth, 3), "exponent", 1.0, round(growth, 3))
+
+
 def main() -> None:
     """Runs all benchmarks."""
-    for bench in (bench_start, bench_log, bench_build):
+    for bench in (bench_start, bench_log, bench_build, bench_growth):
         with tempfile.TemporaryDirectory() as folder:
             for figure in bench(Path(folder)):
                 print(json.dumps(asdict(figure)), flush=True)

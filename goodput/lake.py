@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -230,6 +230,16 @@ class Lake:
     def files(self, table: str) -> list[str]:
         """The full paths of the files that make up a raw table now."""
         return self.snapshot().files(table)
+
+    def read(self, table: str, columns: Sequence[str]) -> pa.Table:
+        """Some columns of all rows of a raw table; a column that a file has not yet is left out."""
+        snapshot = self.snapshot()
+        parts = [
+            self._read(entry.path, list(columns))
+            for entry in snapshot.entries
+            if entry.table == table
+        ]
+        return pa.concat_tables(parts, promote_options="default") if parts else pa.table({})
 
     def publish(
         self,

@@ -25,7 +25,10 @@ def parse_instant(text: str) -> datetime:
         ) from None
     if instant.tzinfo is None:
         raise UsageError(f"{text!r} has no zone; add Z for UTC or an offset such as +01:00")
-    instant = instant.astimezone(UTC)
+    try:
+        instant = instant.astimezone(UTC)
+    except OverflowError:
+        raise UsageError(f"{text!r} is no time between the years 1 and 9999 in UTC") from None
     return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
 
 
@@ -48,10 +51,10 @@ class Window:
             raise UsageError(f"{text!r} is not an ISO week; write it like 2026-W48")
         try:
             monday = datetime.fromisocalendar(int(match[1]), int(match[2]), 1)
-        except ValueError:
+            start = monday.replace(tzinfo=UTC)
+            return cls(start, start + timedelta(days=7))
+        except (ValueError, OverflowError):
             raise UsageError(f"{text!r} is no week of that year; use 01 to 52 or 53") from None
-        start = monday.replace(tzinfo=UTC)
-        return cls(start, start + timedelta(days=7))
 
     @property
     def iso_week(self) -> str | None:

@@ -21,3 +21,10 @@ create or replace macro is_bad_condition(type, status) as
 
 -- The instant of epoch milliseconds.
 create or replace macro instant_of(ms) as make_timestamptz(cast(ms as bigint) * 1000);
+
+-- A failure class if the taxonomy knows it; a check lists the ones it does not know.
+create or replace macro known_class(given) as (
+    select taxonomy.class
+    from catalog.taxonomy as taxonomy
+    where taxonomy.class = given
+);

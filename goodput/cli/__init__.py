@@ -60,6 +60,13 @@ class Verbs(click.Group):
             sys.exit(_INTERRUPTED)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
+        except OSError as error:
+            if ctx.params["debug"]:
+                raise
+            place = "" if error.filename is None else f"{error.filename}: "
+            remedy = "check the path, its permissions and the space left"
+            click.echo(f"error: {place}{error.strerror or error}; {remedy}", err=True)
+            sys.exit(GoodputError.exit_code)
         except Exception as error:  # the last resort: a user never meets a traceback
             if ctx.params["debug"]:
                 raise

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import click
 
+from goodput.cli.collect_checkpoints import checkpoints
+from goodput.cli.collect_kubernetes import kubernetes
+from goodput.cli.collect_logs import logs
+from goodput.cli.collect_prometheus import prometheus
 from goodput.cli.common import Context, say
 from goodput.errors import CheckFailed, NoData, UsageError
 
@@ -14,6 +18,10 @@ from goodput.errors import CheckFailed, NoData, UsageError
 @click.group(short_help="Bring observations of a cluster into the lake.")
 def command() -> None:
     """Bring observations of a cluster into the lake."""
+
+
+command.add_command(logs)
+command.add_command(checkpoints)
 
 
 @command.command(
@@ -73,3 +81,7 @@ def dump(
         raise NoData("none of these files has anything that could be taken; see the reasons above")
     if strict and taken.quarantined:
         raise CheckFailed(f"--strict: {taken.quarantined} problems; the rest was taken")
+
+
+command.add_command(kubernetes)
+command.add_command(prometheus)

@@ -80,6 +80,8 @@ _ENCODERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
 
 
 def _print_json(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise UsageError(f"two columns are named {twice[0]}; name one of them with `as`")
     opening = "["
     for row in rows:
         record = dict(zip(names, map(json_value, row), strict=True))
@@ -139,11 +141,17 @@ def _is_number(text: str) -> bool:
 
 
 def _print_parquet(result: duckdb.DuckDBPyRelation) -> None:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     if sys.stdout.isatty():
         raise UsageError("Parquet is not for terminals; redirect it: … -o parquet > rows.parquet")
     buffer = io.BytesIO()
     table: Any = result.to_arrow_table()
-    pq.write_table(table, buffer, compression="zstd")
+    try:
+        pq.write_table(table, buffer, compression="zstd")
+    except pa.ArrowNotImplementedError as error:
+        raise UsageError(
+            f"Parquet has no such type ({error}); make it a text: column::varchar"
+        ) from None
     click.echo(buffer.getvalue(), nl=False)

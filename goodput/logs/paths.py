@@ -8,8 +8,13 @@ from functools import cache
 
 from goodput._resources import catalog_dir
 
-# logrotate and kubelet: 0.log.20260105-101112.gz, train.log.1, train.log.2.zst
-_ROTATION = re.compile(r"(?:\.(?:gz|zst|\d{1,3}|\d{8}-\d{6}))+$")
+# logrotate and kubelet: 0.log.20260105-101112.gz, train.log.1, train.log.2.zst; logrotate's dateext
+# and Python's handlers: train.log-20260105, train.log.2026-01-05_10
+_ROTATION = re.compile(
+    r"(?:\.(?:gz|zst|\d{1,3}|\d{8}-\d{6})"
+    r"|\.\d{4}-\d\d-\d\d(?:_\d\d(?:-\d\d){0,2})?"
+    r"|(?<=\.log)-\d{8}(?:-?\d{2,10})?)+$"
+)
 # A container that restarts in place writes 0.log, 1.log, … into one folder, one after another.
 _CONTAINER_RUN = re.compile(r"(_[0-9a-f-]{32,36}/[^/]+)/\d+\.log$")
 _EXTENSION = re.compile(r"\.(?:log|txt|out|err|jsonl?|ndjson)$")

@@ -11,6 +11,9 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any, BinaryIO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from goodput.errors import UsageError
+from goodput.window import parse_instant
+
 Hints = Mapping[str, str]
 """What the user says about a file, all text. Known to the readers here: `cluster`, `file` (where it
 came from), `job`, `node` (name), `tz` (IANA zone of naive times), `year` (of times that name none),
@@ -18,8 +21,39 @@ came from), `job`, `node` (name), `tz` (IANA zone of naive times), `year` (of ti
 
 Row = dict[str, Any]
 
+_TEXTS = ("cluster", "file", "job", "namespace", "pod", "pod_uid", "container", "node", "root")
+_NUMBERS = {
+    "attempt": (0, 2**31 - 1),
+    "rank": (0, 2**31 - 1),
+    "year": (1971, 9998),
+    "gpus": (1, 16384),
+}
+_INSTANTS = ("boot_time", "now")
+_ZONE = "tz"
+
 MAX_LINE_BYTES = 1 << 20
 MAX_VALUE_CHARS = 200
+
+
+def checked_hints(hints: Hints) -> Hints:
+    """The hints as they are, if all of them can be used.
+
+    Raises:
+        UsageError: one that no reader knows, or a value that is not of its kind.
+    """
+    for name, text in hints.items():
+        if name in _NUMBERS:
+            least, most = _NUMBERS[name]
+            if not text.isdecimal() or not least <= int(text) <= most:
+                raise UsageError(
+                    f"the hint {name} takes a number from {least} to {most}, not {text!r}"
+                )
+        elif name in _INSTANTS:
+            parse_instant(text)
+        elif name not in (*_TEXTS, _ZONE):
+            known = ", ".join(sorted([*_TEXTS, *_NUMBERS, *_INSTANTS, _ZONE]))
+            raise UsageError(f"there is no hint {name!r}; known are {known}")
+    return hints
 
 
 def cluster_of(hints: Hints) -> str:

@@ -223,6 +223,19 @@ def defect(found: Found) -> str | None:
     )
 
 
+def small_parts(found: Found) -> list[Entry]:
+    """Shards too small to be ones, whose names alone do not condemn them: perhaps LFS pointers."""
+    patterns = [pattern for pattern in (found.layout.shards, found.layout.ranks) if pattern]
+    least = _catalog()["min_weight_bytes"]
+    return [
+        entry
+        for name, entry in found.files.items()
+        if entry.size is not None
+        and entry.size < least
+        and any(pattern.fullmatch(name) for pattern in patterns)
+    ]
+
+
 def _missing(requires: Iterable[tuple[str, ...]], names: list[str]) -> Iterator[str]:
     for globs in requires:
         if not any(_glob(glob).fullmatch(name) for glob in globs for name in names):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from goodput.sources.artefact import (
@@ -28,6 +29,7 @@ from goodput.sources.listing_lines import Content, Entry, parse_lines
 
 TABLE = "checkpoint_files"
 MAX_NOTE_BYTES = 64 << 20
+NO_NOTE: Mapping[str, Any] = MappingProxyType({})
 _NOTE_HEAD_BYTES = 4096
 _SNIFF_LINES = 400
 _SNIFF_SHARE = 0.6
@@ -106,7 +108,7 @@ def _read_listing(lines: Iterable[tuple[int, bytes | None]], hints: Hints) -> di
     refused += [part for part in parts if isinstance(part, tuple)]
     notes = _pasted_notes(part for part in parts if isinstance(part, Content))
     found = find_checkpoints(part for part in parts if isinstance(part, Entry))
-    rows = [_row(checkpoint, notes.get(checkpoint.path, {}), hints) for checkpoint in found]
+    rows = [checkpoint_row(item, hints, notes.get(item.path, {})) for item in found]
     return {TABLE: rows, "quarantine": [*_refusals(refused, rows, hints), *_timeless(rows, hints)]}
 
 
@@ -135,7 +137,13 @@ def _pasted_notes(contents: Iterable[Content]) -> dict[str, dict[str, Any]]:
     return notes
 
 
-def _row(found: Found, note: dict[str, Any], hints: Hints) -> Row:
+def checkpoint_row(found: Found, hints: Hints, note: Mapping[str, Any] = NO_NOTE) -> Row:
+    """The row of a checkpoint.
+
+    Args:
+        hints: as `read`.
+        note: what the checkpoint's own metadata file says, where it is known.
+    """
     files = list(found.files.values())
     entries = files or ([found.directory] if found.directory else [])
     times = [entry.written_at for entry in entries if entry.written_at is not None]
@@ -177,7 +185,7 @@ def _root(path: str, hints: Hints) -> str | None:
     return f"{above}/{directory}".rstrip("/")
 
 
-def _from_nanoseconds(note: dict[str, Any], which: str) -> datetime | None:
+def _from_nanoseconds(note: Mapping[str, Any], which: str) -> datetime | None:
     value = note.get(f"{which}_timestamp_nsecs")
     return from_epoch(value / 1_000_000_000) if isinstance(value, int | float) and value else None
 

@@ -23,7 +23,7 @@ import zstandard
 from goodput.errors import NoData
 from goodput.logs import LogHints, read_log
 from goodput.sources import checkpoint_listing, kernel_log, kube_objects, trackers
-from goodput.sources.artefact import Hints, Row, quarantine_row
+from goodput.sources.artefact import Hints, Row, checked_hints, quarantine_row
 from goodput.sources.kube_fields import clean_text, format_instant
 
 HEAD_BYTES = 64 << 10
@@ -32,7 +32,7 @@ _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _CONTROL = bytes([*range(7), 14, 15, *range(16, 27), *range(28, 32)])
-# Logs of crashed writers hold runs of NUL; archives and tensors hold control bytes everywhere.
+# Archives and tensors hold control bytes everywhere.
 _BINARY_SHARE = 0.05
 
 Tables = dict[str, list[Row]]
@@ -148,6 +148,7 @@ def collect_files(
 
     Raises:
         NoData: a path that does not exist.
+        UsageError: a hint that no reader knows, or a value that is not of its kind.
     """
     given = {
         "cluster": cluster,
@@ -157,7 +158,7 @@ def collect_files(
         "now": format_instant(now) if now else None,
         **(more_hints or {}),
     }
-    hints = {name: value for name, value in given.items() if value is not None}
+    hints = checked_hints({name: value for name, value in given.items() if value is not None})
     for path in _walk(paths):
         yield _collect_file(path, {**hints, "file": str(path)})
 
@@ -169,12 +170,19 @@ def _walk(paths: Iterable[str | Path]) -> Iterator[Path]:
         if not path.is_dir():
             yield path
             continue
-        for folder, folders, names in os.walk(path):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            for name in sorted(names):
-                file = Path(folder, name)
-                if not name.startswith(".") and file.is_file():
-                    yield file
+        yield from _files_below(path)
+
+
+def _files_below(path: Path) -> Iterator[Path]:
+    """The files of a folder, and the folders in it that cannot be listed."""
+    closed: list[Path] = []
+    for folder, folders, names in os.walk(path, onerror=lambda e: closed.append(Path(e.filename))):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            file = Path(folder, name)
+            if not name.startswith(".") and file.is_file():
+                yield file
+    yield from closed
 
 
 def _collect_file(path: Path, hints: Hints) -> tuple[FileReport, Tables]:
@@ -198,7 +206,7 @@ def _dispatch(stream: io.BufferedReader[_Unpacked], file: str, hints: Hints) -> 
     if not head.strip() and len(head) < HEAD_BYTES:
         return _untaken("empty", hints, "the file is empty; dump it again")
     name = re.sub(r"\.(gz|zst)\Z", "", file)
-    if _is_mostly_binary(head) and not head.startswith(_UTF16):
+    if is_mostly_binary(head) and not head.startswith(_UTF16):
         return _untaken("binary", hints, "binary bytes; only text, gzip and zstd are read")
     for untakeable in _UNTAKEABLE:
         if not _begins_as_json_object(head) and untakeable.pattern.search(head[:4096]):
@@ -218,11 +226,11 @@ def _as_log(stream: BinaryIO, hints: Hints) -> Tables:
     result = read_log(stream, LogHints(path=hints["file"], **known))
     tables = {**result.tables, "quarantine": result.quarantine}
     if not result.is_known_text:
-        _refuse(tables, hints, _NOTHING_FOUND)
+        _refuse(tables, hints, NOTHING_FOUND)
     return tables
 
 
-_NOTHING_FOUND = (
+NOTHING_FOUND = (
     "no known step, checkpoint, phase or failure line in this text: if it is a training log,"
     " describe its lines in a format file, else leave it out"
 )
@@ -236,7 +244,8 @@ _READERS: tuple[tuple[str, Callable[[bytes, str], bool], Reader], ...] = (
 )
 
 
-def _is_mostly_binary(head: bytes) -> bool:
+def is_mostly_binary(head: bytes) -> bool:
+    """Whether bytes are no text; logs of crashed writers hold a few NULs and still are."""
     return len(head) - len(head.translate(None, _CONTROL)) > _BINARY_SHARE * len(head)
 
 

@@ -23,6 +23,7 @@ _NEXT_OBJECT = re.compile(r"\n\s*(?=\{)")
 # What tools print above the YAML: the command, or records of their own.
 _PREAMBLE = re.compile(r"[$>#%]\s*(kubectl|oc)\s|\{.*\}\s*\Z|std(out|err):\s*\Z")
 _ANCHOR = re.compile(r"[\s\[{,]&\w")
+_KIND_LINE = re.compile(r"^kind:", re.MULTILINE)
 _KEY_LINE = re.compile(r"[^\s#-]")
 
 
@@ -233,6 +234,7 @@ def _bounded_lines(text: IO[str]) -> Iterator[str]:
 def _yaml_document(lines: Iterator[tuple[int, str]]) -> Iterator[Item | End]:
     header: list[str] = []
     flaw: str | None = None
+    newest: Item | None = None
     count = 0
     last = first = 0
     for number, chunk, is_item in _chunks(lines):
@@ -245,8 +247,18 @@ def _yaml_document(lines: Iterator[tuple[int, str]]) -> Iterator[Item | End]:
             flaw = flaw or f"line {number}: {problem or 'not a list item'}; dump it again"
             continue
         count += 1
-        yield Item(value[0], number)
-    yield from _yaml_rest("".join(header), _Items(first, last, count, flaw))
+        if newest:
+            yield newest
+        newest = Item(value[0], number)
+    text = "".join(header)
+    if newest and not flaw and not _KIND_LINE.search(text):
+        # Unlike JSON, YAML that is cut off can be whole YAML; but kubectl writes the kind of a
+        # list below its items. The last of them may be half of one.
+        count -= 1
+        flaw = f"the YAML is cut off after {count} whole items; dump it again"
+    elif newest:
+        yield newest
+    yield from _yaml_rest(text, _Items(first, last, count, flaw))
 
 
 @dataclass(frozen=True, slots=True)

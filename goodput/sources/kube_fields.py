@@ -19,6 +19,8 @@ from typing import Any
 from goodput._resources import catalog_dir
 
 MAX_TEXT = 1024
+MAX_GPUS = 16384
+"""No node has more, as in sql/00_raw/010_nodes.sql; each is followed on its own."""
 
 _QUANTITY = re.compile(
     r"(?P<number>[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40}))"
@@ -182,8 +184,8 @@ class Pruner:
             except ValueError:
                 self.problems.append((f"{path}[{name}]", str(value), "no Kubernetes quantity"))
                 continue
-            if number.denominator != 1 or not 0 <= number < 1 << 31:
-                reason = "no whole number of devices; GPUs are counted in ones"
+            if number.denominator != 1 or not 0 <= number <= MAX_GPUS:
+                reason = f"no whole number of devices from 0 to {MAX_GPUS}"
                 self.problems.append((f"{path}[{name}]", str(value), reason))
                 continue
             kept[str(name)] = int(number)
@@ -303,6 +305,11 @@ def is_gpu_resource(name: str) -> bool:
 def find_kind(kind: str, api_version: str) -> Kind | None:
     """What is known of a kind; None when it says nothing about GPU time."""
     return _kinds().get((kind, api_version.rpartition("/")[0]))
+
+
+def known_kinds() -> tuple[Kind, ...]:
+    """Every kind that says something about GPU time, in the order of the catalogue."""
+    return tuple(_kinds().values())
 
 
 def _rows(name: str) -> list[dict[str, str]]:

@@ -24,6 +24,7 @@ from goodput.sources.kube_fields import (
     Pruner,
     clean_text,
     find_kind,
+    format_instant,
     parse_instant,
 )
 
@@ -80,6 +81,22 @@ def read(stream: BinaryIO, hints: Hints) -> dict[str, list[Row]]:
     return reader.finish()
 
 
+def read_page(
+    items: list[Any], kind: str, api_version: str, observed_at: datetime, hints: Hints
+) -> dict[str, list[Row]]:
+    """Rows of kube_objects, kube_events and quarantine from one page of a live list.
+
+    Args:
+        items: objects as the API server gave them; in lists they do not say what they are.
+        observed_at: when they were so, by the API server's clock.
+        hints: `cluster` and `file`.
+    """
+    reader = _Reader({**hints, "now": format_instant(observed_at)})
+    for item in items:
+        reader.take(item, 0, (kind, api_version))
+    return reader.observed(observed_at)
+
+
 def _parts(stream: BinaryIO) -> Iterator[Item | End]:
     head = stream.read(_HEAD_BYTES)
     encoding = "utf-16" if head.startswith(_UTF16) else "utf-8-sig"
@@ -134,7 +151,7 @@ class _Reader:
 
     def _start_document(self) -> None:
         self._objects: list[Row] = []
-        self._seen: dict[str, _Seen] = {}
+        self._seen: dict[tuple[str, str], _Seen] = {}
         self._unknown: Counter[str] = Counter()
         self._unnamed: list[tuple[Any, int]] = []
         self._newest: datetime | None = None
@@ -183,7 +200,8 @@ class _Reader:
             reason = "only the first page of a list; dump it without --limit or --chunk-size"
             self._refuse(end.line, LISTS, "metadata.continue", str(more), reason)
         if end.is_list and not end.flaw and not more and self._newest:
-            self._lists(header_kind)
+            version = str(end.header.get("apiVersion", ""))
+            self._lists(header_kind, version.rpartition("/")[0])
         for row in self._objects:
             row["observed_at"] = self._newest
         self._tables[OBJECTS] += self._objects
@@ -210,14 +228,24 @@ class _Reader:
             row["observed_at"] = row["observed_at"] or newest
         return self._tables
 
-    def _lists(self, header_kind: str) -> None:
+    def observed(self, at: datetime) -> dict[str, list[Row]]:
+        """All rows, their objects observed at a known moment."""
+        for row in self._objects:
+            row["observed_at"] = at
+        # Where on its page an object stands changes from poll to poll; the refusal does not.
+        for row in self._tables[QUARANTINE]:
+            row["row_number"] = None
+        return {**self._tables, OBJECTS: self._objects}
+
+    def _lists(self, header_kind: str, group: str) -> None:
         if header_kind.endswith("List") and header_kind != "List":
-            self._seen.setdefault(header_kind.removesuffix("List"), _Seen())
-        for kind, seen in sorted(self._seen.items()):
+            self._seen.setdefault((header_kind.removesuffix("List"), group), _Seen())
+        for (kind, api_group), seen in sorted(self._seen.items()):
             self._tables[LISTS].append(
                 {
                     "cluster": self._cluster,
                     "kind": kind,
+                    "api_group": api_group,
                     "observed_at": self._newest,
                     "items": seen.items,
                     "namespace": next(iter(seen.namespaces)) if len(seen.namespaces) == 1 else None,
@@ -271,7 +299,7 @@ class _Reader:
         )
 
     def _note(self, kind: Kind, metadata: dict[str, Any]) -> None:
-        seen = self._seen.setdefault(kind.kind, _Seen())
+        seen = self._seen.setdefault((kind.kind, kind.api_group), _Seen())
         seen.add(metadata.get("namespace"), metadata.get("labels", {}))
 
     def _observe(self, instant: datetime | None) -> None:

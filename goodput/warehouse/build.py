@@ -6,7 +6,10 @@ complete build or the next one, never half of either.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -18,7 +21,7 @@ import duckdb
 from goodput import __version__
 from goodput._resources import resource_dir
 from goodput.contract import raw_table
-from goodput.errors import GoodputError, UsageError
+from goodput.errors import GoodputError, NoData, UsageError
 from goodput.lake import Lake, Snapshot
 from goodput.warehouse.catalog_tables import load_catalog
 from goodput.warehouse.checks import CHECKS, CheckResult, run_checks
@@ -34,6 +37,9 @@ OBSERVED = "observed"
 METRICS = "metrics"
 FOREVER_MS = 253_402_300_799_999
 """Where an open end lies: the last millisecond of the year 9999."""
+
+_LARGEST_PARAMETER = 1_000_000_000
+_SCRATCH_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -64,12 +70,19 @@ def build(
 
     Raises:
         UsageError: a parameter that does not exist or does not fit its type.
+        NoData: the window begins after the knowledge time.
     """
+    if window.start >= (as_of or datetime.now(UTC)):
+        raise NoData(
+            f"nothing can be known yet of a window that begins at {window.start}; take an earlier"
+            " window, or a later --as-of"
+        )
     database = target or lake.warehouse_path
     database.parent.mkdir(parents=True, exist_ok=True)
+    _sweep_scratch(database)
     scratch = database.with_name(f".{database.name}.{uuid4().hex}")
     try:
-        con = connect(scratch)
+        con = _connect_new(scratch)
         try:
             known_at = _whole_ms(as_of or datetime.now(UTC))
             checks = _build_into(con, lake, window, known_at, params or {})
@@ -80,6 +93,24 @@ def build(
         scratch.unlink(missing_ok=True)
         scratch.with_name(scratch.name + ".wal").unlink(missing_ok=True)
     return BuildResult(database, checks)
+
+
+def _connect_new(scratch: Path) -> duckdb.DuckDBPyConnection:
+    try:
+        return connect(scratch)
+    except duckdb.IOException as error:
+        first = str(error).splitlines()[0]
+        raise GoodputError(
+            f"{scratch.parent} cannot be written ({first}); check permissions and free space"
+        ) from None
+
+
+def _sweep_scratch(database: Path) -> None:
+    """Deletes what builds that were killed left behind; no build takes a day."""
+    for left in database.parent.glob(f".{database.name}.*"):
+        with suppress(OSError):  # another build may sweep at the same moment
+            if left.is_file() and left.stat().st_mtime < time.time() - _SCRATCH_SECONDS:
+                left.unlink()
 
 
 def _whole_ms(instant: datetime) -> datetime:
@@ -135,16 +166,18 @@ def set_variables(
     con: duckdb.DuckDBPyConnection, window: Window, as_of: datetime, params: Mapping[str, str]
 ) -> None:
     """Sets what SQL reads with getvariable(): the window, the knowledge time, the parameters."""
-    defaults = dict(
-        con.sql("select name, coalesce(value::varchar, '') from catalog.parameters").fetchall()
-    )
+    known = con.sql(
+        "select name, coalesce(value::varchar, ''), coalesce(choices::varchar, '')"
+        " from catalog.parameters"
+    ).fetchall()
+    defaults = {name: default for name, default, _ in known}
+    choices = {name: texts.split("|") for name, _, texts in known if texts}
     if unknown := sorted(set(params) - set(defaults)):
         raise UsageError(
             f"there is no parameter {unknown[0]!r}; known are {', '.join(sorted(defaults))}"
         )
     for name, text in {**defaults, **params}.items():
-        con.execute(f"set variable {name} = ?", [_parse_parameter(name, text, defaults[name])])
-    con.execute("set variable forever_ms = 9007199254740991::bigint")
+        con.execute(f"set variable {name} = ?", [_parse_parameter(name, text, choices.get(name))])
     for name, instant in (
         ("window_start", window.start),
         # What lies after the knowledge time cannot be accounted for yet.
@@ -156,16 +189,24 @@ def set_variables(
     con.execute(f"set variable forever_ms = {FOREVER_MS}::bigint")
 
 
-def _parse_parameter(name: str, text: str, default: str) -> str | int | float | None:
-    """Numbers stay numbers; a parameter without a default is a number or null."""
-    if default and not default.replace(".", "", 1).isdigit():
+def _parse_parameter(name: str, text: str, choices: list[str] | None) -> str | int | float | None:
+    """One of its choices where it has any, else a number, or null for an empty text."""
+    if choices is not None:
+        if text not in choices:
+            raise UsageError(f"parameter {name} takes {' or '.join(choices)}, not {text!r}")
         return text
     if not text:
         return None
     try:
-        return int(text) if text.lstrip("-").isdigit() else float(text)
+        number = int(text) if text.isdecimal() else float(text)
     except ValueError:
-        raise UsageError(f"parameter {name} takes a number, not {text!r}") from None
+        number = math.nan
+    # Not so large that a sum with an instant leaves the whole numbers of 64 bits.
+    if not 0 <= number <= _LARGEST_PARAMETER:
+        raise UsageError(
+            f"parameter {name} takes a number from 0 to {_LARGEST_PARAMETER}, not {text!r}"
+        )
+    return number
 
 
 def record_build(

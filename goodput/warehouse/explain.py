@@ -13,7 +13,7 @@ from goodput.errors import UsageError
 
 Row = dict[str, Any]
 
-_ATTEMPT = re.compile(r"(?P<job>.+)/(?P<attempt>\d+)")
+_ATTEMPT = re.compile(r"(?P<job>.+)/(?P<attempt>-?\d{1,9})", re.DOTALL | re.ASCII)
 _GPU_HOURS = "sum(unit_ms) / (5040 * 3600000.0)"
 
 _JOBS = """
@@ -178,7 +178,10 @@ def explain(con: duckdb.DuckDBPyConnection, target: str) -> Explanation:
         listing = ", ".join(f"{key} in {cluster}" for _, _, (cluster, key) in matches)
         raise UsageError(f"{target!r} names several: {listing}; give the key of one")
     [(kind, attempt, (cluster, key))] = matches
-    return _explain(con, kind, cluster, key, attempt)
+    found = _explain(con, kind, cluster, key, attempt)
+    if attempt is not None and not found.timeline and not found.interruptions:
+        raise UsageError(f"job {key!r} has no attempt {attempt} in the window that was built last")
+    return found
 
 
 def _explain(

@@ -22,6 +22,7 @@ create table raw.nodes (
     ingested_from varchar,
     run_id varchar,
     row_id varchar,
-    check (gpus >= 0),
+    -- More are a slip of the pen, and would be as many rows.
+    check (gpus between 0 and 16384),
     check (registered_at is not null or paid_from is not null)
 );

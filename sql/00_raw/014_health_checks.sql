@@ -13,5 +13,6 @@ create table raw.health_checks (
     ingested_from varchar,
     run_id varchar,
     row_id varchar,
-    check (stale_after_s > 0)
+    -- From a second to a year: beats are counted one by one.
+    check (stale_after_s between 1 and 31536000)
 );

@@ -14,6 +14,7 @@ create table raw.commitments (
     ingested_from varchar,
     run_id varchar,
     row_id varchar,
-    check (gpus >= 0),
+    -- More are a slip of the pen, and would be as many rows.
+    check (gpus between 0 and 1000000),
     check ("to" is null or "to" >= "from")
 );

@@ -34,5 +34,6 @@ create table raw.attempts (
             'spot'
         )
     ),
-    check ("end" is null or "end" >= start)
+    check ("end" is null or "end" >= start),
+    check (resume_step between -1000000000000000 and 1000000000000000)
 );

@@ -19,6 +19,10 @@ create table raw.steps (
     run_id varchar,
     row_id varchar,
     check (step is not null or (first is not null and last is not null)),
+    -- Beyond are no counters; sums of positions must stay within the type.
+    check (step between -1000000000000000 and 1000000000000000),
+    check (first between -1000000000000000 and 1000000000000000),
+    check (last between -1000000000000000 and 1000000000000000),
     check (first is null or last >= first),
     check (start is null or "end" >= start)
 );

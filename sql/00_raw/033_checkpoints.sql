@@ -17,5 +17,6 @@ create table raw.checkpoints (
     ingested_at timestamptz,
     ingested_from varchar,
     run_id varchar,
-    row_id varchar
+    row_id varchar,
+    check (step between -1000000000000000 and 1000000000000000)
 );

@@ -12,5 +12,7 @@ create table raw.clock_offsets (
     ingested_from varchar,
     run_id varchar,
     row_id varchar,
-    check (job is not null or node_uid is not null)
+    check (job is not null or node_uid is not null),
+    -- A clock that is a year off says nothing.
+    check (offset_s between -31536000 and 31536000)
 );

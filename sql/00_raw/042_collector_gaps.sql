@@ -1,5 +1,8 @@
 -- Spans in which a source was not observed.
 --
+-- `collect kubernetes` writes one without length for each list that it could not read, named like
+-- "kubernetes Job.batch of team-a"; 05_observed finds out how long it lasted.
+--
 -- grain: row
 -- day: from
 

@@ -1,7 +1,9 @@
 -- Lists of Kubernetes objects that were read to their end: what is not in one was gone by then.
 --
 -- A dump does not say which selector made it. So a list speaks only about objects that share its one
--- namespace (NULL: it has several) and every label that all of its items share.
+-- namespace (NULL: it has several) and every label that all of its items share. A live collector knows its
+-- selectors and writes them here. A list that the API server could only finish with newer objects than it
+-- began with is not consistent, and proves nobody's absence.
 --
 -- grain: row
 -- day: observed_at
@@ -13,6 +15,8 @@ create table raw.kube_lists (
     items bigint not null,
     namespace varchar,
     labels varchar not null,
+    api_group varchar,
+    is_consistent boolean,
     ingested_at timestamptz,
     ingested_from varchar,
     run_id varchar,

@@ -3,7 +3,8 @@
 -- `root` is the directory above it. `is_complete` follows the rule of its layout in
 -- goodput/catalog/checkpoint_layouts.toml, null when only its name was listed; `defect` says what
 -- is missing. Times are null where the listing shows none. `planned_steps` is what the trainer's
--- own state says it wants to reach.
+-- own state says it wants to reach. `deleted_at` is the listing that no longer had a checkpoint which
+-- an earlier one of the same root had, `returned_at` the one that found it again as it was.
 --
 -- grain: row
 -- day: last_written_at
@@ -23,6 +24,8 @@ create table raw.checkpoint_files (
     is_complete boolean,
     defect varchar,
     planned_steps bigint,
+    deleted_at timestamptz,
+    returned_at timestamptz,
     origin varchar,
     origin_line bigint,
     ingested_at timestamptz,

@@ -11,6 +11,7 @@ with seen as (
         kind,
         uid,
         any_value(namespace) as namespace,
+        any_value(regexp_extract(api_version, '^(.*)/', 1)) as api_group,
         max(observed_at) filter (where not is_deleted) as last_seen_at,
         min(observed_at) filter (where is_deleted) as deleted_at,
         arg_max(body, coalesce(observed_at, 'epoch')) -> '$.metadata.labels' as labels
@@ -23,12 +24,13 @@ scopes as (
     select
         cluster,
         kind,
+        api_group,
         namespace,
         labels,
         list(distinct observed_at order by observed_at) as listed_at
     from raw.kube_lists
-    where observed_at is not null
-    group by cluster, kind, namespace, labels
+    where observed_at is not null and is_consistent is distinct from false
+    group by cluster, kind, api_group, namespace, labels
 ),
 
 missed as (
@@ -43,6 +45,7 @@ missed as (
         on
             seen.cluster = scopes.cluster
             and seen.kind = scopes.kind
+            and (scopes.api_group is null or scopes.api_group = seen.api_group)
             and (scopes.namespace is null or scopes.namespace = seen.namespace)
             and scopes.listed_at[-1] > seen.last_seen_at
             and (scopes.labels = '{}' or json_contains(coalesce(seen.labels, '{}'), scopes.labels))

@@ -71,7 +71,12 @@ devices as (
         *,
         greatest(coalesce(try_cast(labels['nvidia.com/gpu.replicas'] as integer), 1), 1)
             as replicas,
-        coalesce(try_cast(labels['nvidia.com/gpu.count'] as integer), 0) as labelled_gpus,
+        case
+            -- A label is free text: a slip must not become as many devices.
+            when try_cast(labels['nvidia.com/gpu.count'] as integer) between 0 and 16384
+                then try_cast(labels['nvidia.com/gpu.count'] as integer)
+            else 0
+        end as labelled_gpus,
         regexp_extract(labels['nvidia.com/gpu.product'], 'MIG-(\d+g\.\d+gb)', 1) as single_profile,
         coalesce(
             try_cast(

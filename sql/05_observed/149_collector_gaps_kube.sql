@@ -1,4 +1,7 @@
--- Spans whose events were lost: an event lives for an hour, and nobody listed events in time.
+-- Spans in which objects or events of a cluster were not seen.
+--
+-- An event lives for an hour: what was not listed within it is lost. A list that could not be read leaves
+-- its objects unobserved until somebody looks at them again.
 --
 -- grain: row
 
@@ -14,17 +17,51 @@ steps as (
         observed_at,
         lag(observed_at) over (partition by cluster order by observed_at) as listed_before
     from listings
+),
+
+looks as (
+    select cluster, source_name, "from" as looked_at, true as is_refused, reason
+    from raw.collector_gaps
+    where "from" = "to"
+    union all
+    select
+        cluster,
+        concat(
+            'kubernetes ', kind, if(api_group = '', '', '.'), api_group, ' of ' || namespace
+        ) as source_name,
+        observed_at as looked_at,
+        false as is_refused,
+        null as reason
+    from raw.kube_lists
+    where api_group is not null and observed_at is not null
+),
+
+refusals as (
+    select
+        *,
+        lead(looked_at) over (partition by cluster, source_name order by looked_at) as next_at
+    from looks
+),
+
+spans as (
+    select
+        cluster,
+        'kubernetes events' as source_name,
+        listed_before as "from",
+        observed_at - interval 1 hour as "to",
+        'events outlived their hour before anyone listed them' as reason
+    from steps
+    where observed_at - listed_before > interval 1 hour
+    union all
+    select cluster, source_name, looked_at as "from", next_at as "to", reason
+    from refusals
+    where is_refused and next_at > looked_at
 )
 
 select
-    cluster,
-    'kubernetes events' as source_name,
-    listed_before as "from",
-    observed_at - interval 1 hour as "to",
-    'events outlived their hour before anyone listed them' as reason,
+    *,
     cast(null as timestamptz) as ingested_at,
     cast(null as varchar) as ingested_from,
     cast(null as varchar) as run_id,
     cast(null as varchar) as row_id
-from steps
-where observed_at - listed_before > interval 1 hour
+from spans

@@ -2,7 +2,8 @@
 --
 -- Where nothing names the attempt: one that is known of the job from elsewhere and overlaps; else
 -- the parts of all logs of the job that overlap in time are one attempt, counted from 1, because
--- the ranks of a gang run and restart together.
+-- the ranks of a gang run and restart together. Where rotation cut all logs of a job at once, the
+-- attempt goes on if a log shows it: the new file counts on where the old one stopped.
 --
 -- grain: cluster, log_id, segment
 
@@ -54,20 +55,77 @@ islands as (
 numbered as (
     select
         islands.cluster,
+        islands.job,
         islands.log_id,
         islands.segment,
         1 + sum(case when islands.begins then 1 else 0 end) over (
             partition by islands.cluster, islands.job
             order by owner.started_at nulls last, owner.ended_at, islands.log_id, islands.segment
-        ) as attempt
+        ) as island
     from islands
     inner join observed.log_owners as owner using (cluster, log_id, segment)
+),
+
+parts as (
+    select
+        numbered.*,
+        owner.outcome,
+        owner.resume_step,
+        part.first_step,
+        -- A container that restarts begins a new file, too: <folder>/0.log, <folder>/1.log, ...
+        starts_with(owner.path, concat(owner.stream, '/')) as is_run,
+        lag(numbered.island) over stream_parts as island_before,
+        lag(part.last_step) over stream_parts as last_step_before
+    from numbered
+    inner join observed.log_owners as owner using (cluster, log_id, segment)
+    inner join observed.log_segments_latest as part using (cluster, log_id, segment)
+    window stream_parts as (
+        partition by numbered.cluster, numbered.job, owner.stream
+        order by owner.started_at nulls last, owner.ended_at, numbered.log_id, numbered.segment
+    )
+),
+
+ended as (
+    select distinct cluster, job, island
+    from parts
+    where outcome is not null
+),
+
+seams as (
+    select distinct parts.cluster, parts.job, parts.island
+    from parts
+    anti join ended
+        on
+            parts.cluster = ended.cluster
+            and parts.job = ended.job
+            and parts.island_before = ended.island
+    where
+        parts.segment = 0
+        and not parts.is_run
+        and parts.resume_step is null
+        and parts.island_before = parts.island - 1
+        and parts.first_step > parts.last_step_before
+),
+
+counted as (
+    select
+        numbered.cluster,
+        numbered.log_id,
+        numbered.segment,
+        numbered.island - count(seams.island) as attempt
+    from numbered
+    left join seams
+        on
+            numbered.cluster = seams.cluster
+            and numbered.job = seams.job
+            and numbered.island >= seams.island
+    group by numbered.cluster, numbered.log_id, numbered.segment, numbered.island
 )
 
 select
     owner.*,
-    coalesce(owner.given_attempt, overlapping.attempt, cast(numbered.attempt as integer))
+    coalesce(owner.given_attempt, overlapping.attempt, cast(counted.attempt as integer))
         as attempt
 from observed.log_owners as owner
 left join overlapping using (cluster, log_id, segment)
-left join numbered using (cluster, log_id, segment)
+left join counted using (cluster, log_id, segment)

@@ -96,7 +96,7 @@ select
     cast(null as timestamptz) as invalid_at,
     path,
     bytes,
-    cast(null as timestamptz) as deleted_at,
+    date_trunc('milliseconds', deleted_at) as deleted_at,
     ingested_at,
     ingested_from,
     run_id,

@@ -22,7 +22,7 @@ select
     known(deleted_at) as deleted_at,
     coalesce(paid_from, registered_at) as paid_from,
     coalesce(known(paid_to), known(deleted_at)) as paid_to,
-    replaces_cause,
+    known_class(replaces_cause) as replaces_cause,
     instance_type,
     gpu_model,
     topology

@@ -17,7 +17,7 @@ select
     case
         when bad.is_undecided then 'unk.stale'
         else coalesce(
-            bad.class,
+            known_class(bad.class),
             rule.class,
             case when is_positive_condition(bad.type) then 'host.lost' else 'unk.none' end
         )

@@ -8,7 +8,7 @@ select distinct
     kind,
     coalesce(action, case when kind = 'repair' then 'diag' end) as action,
     coalesce(planned, false) as is_planned,
-    class,
+    known_class(class) as class,
     "from" as started_at,
     known("to") as ended_at
 from gathered.node_admin

@@ -6,7 +6,7 @@ select distinct
     cluster,
     pool,
     gpus,
-    coalesce(class, 'plat.capacity') as class,
+    coalesce(known_class(class), 'plat.capacity') as class,
     "from" as started_at,
     "to" as ended_at
 from gathered.commitments

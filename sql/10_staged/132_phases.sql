@@ -12,7 +12,7 @@ select distinct
         least(phase."end" - to_milliseconds(coalesce(clock.offset_ms, 0)), getvariable('as_of')),
         getvariable('as_of')
     ) as ended_at,
-    phase.class
+    known_class(phase.class) as class
 from gathered.phases as phase
 semi join staged.attempts using (cluster, job, attempt)
 left join staged.clock_offsets as clock using (cluster, job, attempt)

@@ -2,5 +2,5 @@
 --
 -- grain: row
 
-select distinct cluster, job, attempt, t as occurred_at, kind, cause
+select distinct cluster, job, attempt, t as occurred_at, kind, known_class(cause) as cause
 from gathered.markers

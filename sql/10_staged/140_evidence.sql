@@ -55,7 +55,11 @@ judged as (
         coded.*,
         case
             when coded.source = 'slow_rank'
-                then {'class': coded.class, 'role': 'info', 'strength': 0}
+                then {
+                    'class': coalesce(known_class(coded.class), 'unk.slow'),
+                    'role': 'info',
+                    'strength': 0
+                }
             when coded.source = 'xid' or coded.sign_class = 'xid.csv'
                 then {
                     'class': coalesce(xid.class, 'unk.none'),

@@ -132,7 +132,7 @@ fitted as (
         edge_ms,
         case
             when bool_or(slot_count >= pods) then 'I.sched_delay'
-            when bool_or(pods * gpus_per_pod <= free_count) then 'I.fragmented'
+            when bool_or(cast(pods as bigint) * gpus_per_pod <= free_count) then 'I.fragmented'
             else 'I.shortfall'
         end as state
     from grid

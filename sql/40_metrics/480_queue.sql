@@ -9,7 +9,7 @@ with waits as (
         queue.pool,
         queue.job,
         jobs.team,
-        queue.pods * queue.gpus_per_pod as gpus,
+        cast(queue.pods as bigint) * queue.gpus_per_pod as gpus,
         greatest(
             0,
             least(

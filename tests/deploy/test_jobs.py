@@ -107,7 +107,9 @@ def test_a_source_of_an_unknown_kind_is_a_usage_error(site, start, capsys):
     config = site / "pipelines.toml"
     config.write_text(config.read_text().replace('"dump"', '"telepathy"'))
     assert start(collect, site) == errors.UsageError.exit_code
-    assert "no source of kind 'telepathy'; known are ['dump']" in capsys.readouterr().err
+    assert (
+        "no source of kind 'telepathy'; known are ['dump', 'kubernetes']" in capsys.readouterr().err
+    )
 
 
 def test_a_folder_that_does_not_exist_is_named(site, start, capsys):

@@ -93,7 +93,7 @@ def test_the_two_commands_are_targets_that_do_what_the_text_says():
 
 
 def test_the_commands_on_the_demo_answer(checkout):
-    _, questions, _ = blocks("README.md", "sh")
+    _, questions, *_ = blocks("README.md", "sh")
     metrics, explain, query = [run(checkout, line) for line in questions.splitlines()]
     assert "goodput_paid" in metrics
     assert "llama-70b" in explain
@@ -104,6 +104,15 @@ def test_the_python_of_the_readme_answers(checkout):
     [program] = blocks("README.md", "python")
     program += "print(warehouse.metrics('goodput_paid')['metric'].unique().to_list())"
     assert run(checkout, shlex.join([sys.executable, "-c", program])) == "['goodput_paid']\n"
+
+
+def test_the_live_collectors_have_the_options_that_the_text_uses(checkout):
+    """They need a cluster; that they run is tested against servers in tests/live*."""
+    _, _, live, _ = blocks("README.md", "sh")
+    for line in live.splitlines():
+        command, verb, source, *rest = shlex.split(line)
+        described = run(checkout, shlex.join([command, verb, source, "--help"]))
+        assert [word for word in rest if word.startswith("--") and word not in described] == []
 
 
 def test_the_commands_for_an_own_cluster_end_in_a_report(checkout):

@@ -1,6 +1,7 @@
 import gzip
 import io
 import json
+import os
 import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
@@ -211,3 +212,20 @@ def test_bad_counts_null_times_and_pods_without_node_leave_the_rest_taken(take, 
         ("status.allocatable[nvidia.com/gpu]", "eight"),
         ("kind", "Gadget (example.com/v1)"),
     }
+
+
+def test_a_folder_that_cannot_be_listed_is_told(take, tmp_path, a_list, monkeypatch):
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    list_folder = os.scandir
+
+    def refuse(path):
+        if Path(path) == closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return list_folder(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    collected = take(a__json=a_list)
+
+    assert [report.file for report in collected.files] == [str(tmp_path / "a.json"), str(closed)]
+    assert [reason.split(":")[0] for reason in reasons(collected)] == ["the file cannot be read"]

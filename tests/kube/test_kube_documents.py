@@ -104,6 +104,13 @@ def test_one_bad_yaml_item_does_not_spoil_the_others():
     assert end.flaw.startswith("line 3: the YAML is cut off or damaged")
 
 
+@pytest.mark.parametrize("end", ["  name: b", "  name: b\n", "  name: b\n  uid: 7\n"])
+def test_yaml_that_ends_before_the_kind_of_its_list_is_cut_off(end):
+    items, [end] = parts(f"apiVersion: v1\nitems:\n- name: a\n-{end[1:]}", yaml_documents)
+    assert items == [{"name": "a"}]
+    assert end.flaw == "the YAML is cut off after 1 whole items; dump it again"
+
+
 def test_yaml_aliases_are_refused():
     items, [end] = parts("a: &x [1]\nb: [*x, *x]\n", yaml_documents)
     assert items == []

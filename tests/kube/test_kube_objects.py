@@ -138,6 +138,7 @@ def test_a_whole_list_notes_what_its_items_share(read):
     assert row == {
         "cluster": "default",
         "kind": "Pod",
+        "api_group": "",
         "observed_at": at(0),
         "items": 2,
         "namespace": "team",

@@ -34,7 +34,7 @@ def test_rules_are_read_back_from_the_ddl():
     assert commitments.required == ("cluster", "pool", "gpus", "from")
     assert commitments.day == "from"
     assert commitments.checks == (
-        contract.Check("(gpus >= 0)", ("gpus",)),
+        contract.Check("(gpus BETWEEN 0 AND 1000000)", ("gpus",)),
         contract.Check('(("to" IS NULL) OR ("to" >= "from"))', ("to", "from")),
     )
 

@@ -1,0 +1,95 @@
+"""goodput collect kubernetes"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from goodput.cli.common import Context, say
+from goodput.errors import CheckFailed, SourceUnreachable, UsageError
+
+if TYPE_CHECKING:
+    from goodput.lake import Lake
+    from goodput.sources.kube_snapshot import Scope
+    from goodput.sources.kubernetes_api import KubernetesApi
+
+
+@click.command(
+    short_help="Ask a cluster's API server what it shows now.",
+    epilog="Example: goodput collect kubernetes --cluster prod-1 --exclude-namespace kube-system",
+)
+@click.option("--cluster", help="Name that the lake knows it by [default: default].")
+@click.option(
+    "--kubeconfig",
+    type=click.Path(path_type=Path),
+    help="File with address and credentials [default: as kubectl; in a pod, its account].",
+)
+@click.option("--context", "kube_context", help="Context of the kubeconfig [default: its own].")
+@click.option("-n", "--namespace", "namespaces", multiple=True, help="Only these namespaces.")
+@click.option("--exclude-namespace", "left_out", multiple=True, help="Not these namespaces.")
+@click.option("--selector", default="", help="Labels of pods and workloads, as kubectl has it.")
+@click.option("--watch", is_flag=True, help="Stay, and take every change until told to stop.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if anything was refused.")
+@click.pass_obj
+def kubernetes(
+    context: Context,
+    *,
+    cluster: str | None,
+    kubeconfig: Path | None,
+    kube_context: str | None,
+    namespaces: tuple[str, ...],
+    left_out: tuple[str, ...],
+    selector: str,
+    watch: bool,
+    strict: bool,
+) -> None:
+    """Ask a cluster's API server for nodes, pods, events and workloads, as they are now.
+
+    Lists only, page by page; nothing is written to the cluster. Kinds that are not installed are no
+    error; what this account may not read is named and left out. Run it often: a cluster forgets
+    its events within the hour.
+    """
+    from goodput.sources.kube_snapshot import Scope, take_kubernetes
+    from goodput.sources.kubernetes_api import open_api
+
+    if watch and strict:
+        raise UsageError("--strict is about one look; leave it out with --watch")
+    cluster = cluster or context.settings.cluster
+    scope = Scope(namespaces, left_out, selector)
+    lake = context.open_lake(create=True)
+    api = open_api(kubeconfig, kube_context)
+    try:
+        if watch:
+            _stay(lake, api, scope, cluster)
+            return
+        look = take_kubernetes(lake, api, scope, cluster=cluster, say=say)
+    finally:
+        api.close()
+    for table, rows in look.taken.rows_added.items():
+        say(f"{table}: {rows} new rows")
+    if look.taken.quarantined:
+        say(f"{look.taken.quarantined} quarantined: goodput query 'from quarantine'")
+    if look.unanswered:
+        raise SourceUnreachable(
+            f"{len(look.unanswered)} lists did not come ({', '.join(look.unanswered)}); the rest"
+            " was taken, run it again"
+        )
+    if strict and (look.refused or look.taken.quarantined):
+        raise CheckFailed(
+            f"--strict: {len(look.refused)} lists refused, {look.taken.quarantined} problems; the"
+            " rest was taken"
+        )
+
+
+def _stay(lake: Lake, api: KubernetesApi, scope: Scope, cluster: str) -> None:
+    """Watches until SIGTERM or Ctrl-C, and then publishes what has come."""
+    from goodput.sources.kube_watch import watch_kubernetes
+
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    watch_kubernetes(lake, api, scope, cluster=cluster, stop=stop, say=say)

@@ -1,0 +1,338 @@
+"""One look at a cluster, put into the lake: every kind that says something about GPU time.
+
+A list that is refused or does not come leaves a mark in `collector_gaps`, and the others go on.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import duckdb
+import polars as pl
+
+from goodput.errors import SourceUnreachable, UsageError
+from goodput.lake import Lake, new_run_id
+from goodput.sources.artefact import Row
+from goodput.sources.checked import checked_rows
+from goodput.sources.dumped import Taken
+from goodput.sources.kube_fields import clean_text
+from goodput.sources.kube_listing import Page, Resource, find_resources, pages
+from goodput.sources.kube_objects import read_page
+from goodput.sources.kubernetes_api import KubernetesApi, Refused, Unanswered
+from goodput.sources.publisher import QUARANTINE, quarantine_frame
+
+_SOURCE = "kubernetes"
+# Rows that wait in memory until they are published together.
+_BATCH_ROWS = 10_000
+_LEASES_OF_NODES = "kube-node-lease"
+# Events about nodes lie in this namespace, whichever ones the jobs are in.
+_NODE_EVENTS = ("default", {"fieldSelector": "involvedObject.kind=Node"})
+_BAD_REQUEST = 400
+_SELECTED_ROLES = frozenset({"pod", "workload"})
+_EQUALITY = re.compile(r"\s*(?P<key>[\w./-]+)\s*==?\s*(?P<value>[\w.-]*)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which part of a cluster is looked at.
+
+    Attributes:
+        namespaces: none means all.
+        left_out: namespaces that are not looked at.
+        selector: Kubernetes label selector that pods and workloads must match.
+    """
+
+    namespaces: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    selector: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look at a cluster gave.
+
+    Attributes:
+        taken: rows, as of a dump.
+        refused: lists that this account may not read.
+        unanswered: lists that did not come; the next look may get them.
+        versions: each list that came, and the resourceVersion that it shows.
+    """
+
+    taken: Taken
+    refused: tuple[str, ...]
+    unanswered: tuple[str, ...]
+    versions: tuple[tuple[KubeList, str], ...]
+
+
+def take_kubernetes(
+    lake: Lake,
+    api: KubernetesApi,
+    scope: Scope,
+    *,
+    cluster: str,
+    say: Callable[[str], None] = lambda _: None,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Look:
+    """Publishes what the API server shows now, known from the moment of each publish on.
+
+    Args:
+        scope: what to look at.
+        cluster: the name under which the lake knows it.
+        say: told one line per list.
+        clock: knowledge time.
+
+    Raises:
+        SourceUnreachable: the server refuses everything, or stopped answering; what had come by
+            then is published.
+        UsageError: the selector is none.
+    """
+    with duckdb.connect() as con:
+        look = _Look(api, scope, cluster, Batch(lake, con, cluster, clock), say)
+        try:
+            look.take()
+        finally:
+            look.batch.flush()
+    return look.result()
+
+
+@dataclass(frozen=True, slots=True)
+class KubeList:
+    """One list to read.
+
+    Attributes:
+        namespace: the only one it covers; None means all.
+        labels: what all its objects have; None where its selector cannot be said so.
+        selectors: parameters of the request.
+    """
+
+    resource: Resource
+    namespace: str | None = None
+    labels: dict[str, str] | None = field(default_factory=dict)
+    selectors: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        return self.resource.path(self.namespace)
+
+    @property
+    def source(self) -> str:
+        """What rows of it are read from."""
+        return f"{_SOURCE} {self.path}"
+
+    @property
+    def name(self) -> str:
+        """As 05_observed/149_collector_gaps_kube.sql names it: "Job.batch of team-a"."""
+        kind = self.resource.kind
+        dot = "." if kind.api_group else ""
+        inside = f" of {self.namespace}" if self.namespace else ""
+        return f"{kind.kind}{dot}{kind.api_group}{inside}"
+
+
+class _Look:
+    """The lists of one look, one after the other."""
+
+    def __init__(
+        self,
+        api: KubernetesApi,
+        scope: Scope,
+        cluster: str,
+        batch: Batch,
+        say: Callable[[str], None],
+    ) -> None:
+        self.batch = batch
+        self._api = api
+        self._scope = scope
+        self._cluster = cluster
+        self._say = say
+        self._refused: list[str] = []
+        self._unanswered: list[str] = []
+        self._versions: list[tuple[KubeList, str]] = []
+
+    def take(self) -> None:
+        """Reads every list."""
+        try:
+            resources = find_resources(self._api, self._failed)
+            namespaces = self._namespaces()
+        except (Refused, Unanswered) as error:
+            raise SourceUnreachable(
+                f"the API server does not say what it has ({error}); check the address, and that"
+                " this account may list namespaces where some are left out"
+            ) from None
+        for resource in resources:
+            for each in _lists(resource, namespaces, self._scope.selector):
+                try:
+                    self._read(each)
+                except (Refused, Unanswered) as error:
+                    self._failed(each.name, error)
+        if not self._versions:
+            raise SourceUnreachable(
+                "not one list could be read; the role that goodput needs is in"
+                " docs/guides/collect-from-kubernetes.md"
+            )
+
+    def result(self) -> Look:
+        """What came of it."""
+        batch = self.batch
+        return Look(
+            Taken(batch.rows_taken, batch.rows_added, batch.quarantined),
+            tuple(self._refused),
+            tuple(self._unanswered),
+            tuple(self._versions),
+        )
+
+    def _namespaces(self) -> tuple[str | None, ...]:
+        """The namespaces to look at one by one; only None for all of them in one list.
+
+        Leaving some out by a selector would make a list that seems to say that what is in them is
+        gone. So the others are listed one by one.
+        """
+        scope = self._scope
+        if not scope.namespaces and not scope.left_out:
+            return (None,)
+        names = scope.namespaces or [
+            item["metadata"]["name"]
+            for page in pages(self._api, "/api/v1/namespaces", {})
+            for item in page.items
+        ]
+        return tuple(name for name in names if name not in scope.left_out)
+
+    def _read(self, each: KubeList) -> None:
+        kind = each.resource.kind
+        hints = {"cluster": self._cluster, "file": each.source}
+        for page in pages(self._api, each.path, each.selectors):
+            tables = read_page(
+                page.items, kind.kind, each.resource.api_version, page.observed_at, hints
+            )
+            if page.is_last and each.labels is not None:
+                tables["kube_lists"] = [self._list_row(each, page)]
+            self.batch.add(tables, each.source)
+            if page.is_last:
+                self._say(f"{each.name}: {page.listed}")
+                self._versions.append((each, page.version))
+
+    def _list_row(self, each: KubeList, last: Page) -> Row:
+        return {
+            "cluster": self._cluster,
+            "kind": each.resource.kind.kind,
+            "api_group": each.resource.kind.api_group,
+            "observed_at": last.observed_at,
+            "items": last.listed,
+            "namespace": each.namespace,
+            "labels": json.dumps(each.labels, sort_keys=True),
+            "is_consistent": last.is_consistent,
+        }
+
+    def _failed(self, name: str, error: Exception) -> None:
+        """Records what was not observed; a server that gives no answer at all ends the look."""
+        if isinstance(error, Unanswered) and error.status is None:
+            raise SourceUnreachable(
+                f"the API server stopped answering at {name} ({error}); the next run takes the rest"
+            ) from None
+        if isinstance(error, Refused) and error.status == _BAD_REQUEST:
+            raise UsageError(f"{name}: {error}; check the selector") from None
+        (self._refused if isinstance(error, Refused) else self._unanswered).append(name)
+        at = error.at if isinstance(error, Refused) else self.batch.now()
+        gap = {
+            "cluster": self._cluster,
+            "source_name": f"{_SOURCE} {name}",
+            "from": at,
+            "to": at,
+            "reason": clean_text(error),
+        }
+        self.batch.add({"collector_gaps": [gap]}, f"{_SOURCE} {name}")
+        self._say(f"{name}: not read ({error})")
+
+
+def _lists(
+    resource: Resource, namespaces: tuple[str | None, ...], selector: str
+) -> Iterator[KubeList]:
+    role = resource.kind.role
+    if not resource.is_namespaced:
+        yield KubeList(resource)
+    elif role == "lease":
+        yield KubeList(resource, _LEASES_OF_NODES)
+    elif role in _SELECTED_ROLES and selector:
+        for namespace in namespaces:
+            labels = _labels_of(selector)
+            yield KubeList(resource, namespace, labels, {"labelSelector": selector})
+    else:
+        for namespace in namespaces:
+            yield KubeList(resource, namespace)
+        where, which = _NODE_EVENTS
+        if role == "event" and not {None, where} & set(namespaces):
+            yield KubeList(resource, where, None, which)
+
+
+def _labels_of(selector: str) -> dict[str, str] | None:
+    """The labels of everything that a selector lets through; None if it asks for more than those.
+
+    What such a list lacks may only have stopped matching, so it cannot prove that it is gone.
+    """
+    terms = [_EQUALITY.fullmatch(term) for term in selector.split(",")]
+    return {m["key"]: m["value"] for m in terms if m} if all(terms) else None
+
+
+class Batch:
+    """Rows that wait to be published together.
+
+    Attributes:
+        now: knowledge time.
+        rows_taken: good rows, whether the lake had them or not.
+        rows_added: rows by table that the lake did not have, up to the last flush.
+        quarantined: problems so far.
+    """
+
+    def __init__(
+        self, lake: Lake, con: duckdb.DuckDBPyConnection, cluster: str, now: Callable[[], datetime]
+    ) -> None:
+        self.now = now
+        self.rows_taken = 0
+        self.quarantined = 0
+        self.rows_added: dict[str, int] = {}
+        self._lake = lake
+        self._con = con
+        self._cluster = cluster
+        self._run_id = new_run_id()
+        self._frames: dict[str, list[pl.DataFrame]] = {}
+        self._waiting = 0
+
+    def add(self, tables: dict[str, list[Row]], source: str) -> None:
+        """Takes rows that were read from a source; those that break the contract are refused."""
+        named = pl.lit(source).alias("ingested_from")
+        for table, rows in tables.items():
+            if not rows:
+                continue
+            frame, problems = checked_rows(self._con, table, rows)
+            self._keep(table, frame.with_columns(named))
+            self._keep(QUARANTINE, quarantine_frame(self._cluster, source, table, problems))
+        if self._waiting >= _BATCH_ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Publishes what waits, in one commit."""
+        if not self._waiting:
+            return
+        published = self._lake.publish(
+            {table: pl.concat(parts, how="diagonal") for table, parts in self._frames.items()},
+            ingested_from=_SOURCE,
+            ingested_at=self.now(),
+            run_id=self._run_id,
+        )
+        for table, rows in published.rows_added.items():
+            self.rows_added[table] = self.rows_added.get(table, 0) + rows
+        self._frames, self._waiting = {}, 0
+
+    def _keep(self, table: str, frame: pl.DataFrame) -> None:
+        if not frame.height:
+            return
+        self._frames.setdefault(table, []).append(frame)
+        self._waiting += frame.height
+        if table == QUARANTINE:
+            self.quarantined += frame.height
+        else:
+            self.rows_taken += frame.height

@@ -1,0 +1,258 @@
+"""Every transition of a cluster as it happens: a look at it now and then, and watches between them.
+
+The looks prove what is gone and what was listed; a watch goes on where the last one ended, so that
+nothing is lost between two of them. Only a watch that expired begins at the last look.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import duckdb
+
+from goodput.errors import SourceUnreachable
+from goodput.lake import Lake
+from goodput.sources.kube_objects import read_page
+from goodput.sources.kube_snapshot import Batch, KubeList, Scope, take_kubernetes
+from goodput.sources.kubernetes_api import KubernetesApi, Refused, Unanswered
+
+_CHANGES = frozenset({"ADDED", "MODIFIED", "DELETED"})
+_GONE = 410
+_MAX_WAITING = 2_000
+_POLL_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often things happen, in seconds."""
+
+    look_s: float = 900.0
+    publish_s: float = 60.0
+    pause_s: float = 2.0
+
+
+def watch_kubernetes(
+    lake: Lake,
+    api: KubernetesApi,
+    scope: Scope,
+    *,
+    cluster: str,
+    stop: threading.Event,
+    pace: Pace | None = None,
+    say: Callable[[str], None] = lambda _: None,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> None:
+    """Publishes what the API server shows and every change of it until told to stop.
+
+    Args:
+        scope: what to look at.
+        cluster: the name under which the lake knows it.
+        stop: set it, and what came is published and this returns.
+        pace: None means the defaults.
+        say: told one line per list of the first look, and what goes wrong.
+        clock: knowledge time.
+
+    Raises:
+        SourceUnreachable: the first look failed; later ones are tried again.
+        UsageError: the selector is none.
+    """
+    pace = pace or Pace()
+    carried: dict[str, str] = {}
+    has_looked = False
+    while not stop.is_set():
+        try:
+            told = (lambda _: None) if has_looked else say
+            look = take_kubernetes(lake, api, scope, cluster=cluster, say=told, clock=clock)
+        except SourceUnreachable as error:
+            if not has_looked:
+                raise
+            say(str(error))
+        else:
+            has_looked = True
+            with duckdb.connect() as con:
+                batch = Batch(lake, con, cluster, clock)
+                watch = _Watch(api, carried, stop, pace, say)
+                watch.run(look.versions, batch, cluster)
+        stop.wait(pace.pause_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """One line of a watch: {"type": …, "object": …}."""
+
+    of: KubeList
+    value: dict[str, Any]
+    version: str
+    observed_at: datetime
+
+
+class _Expired(Exception):
+    """The server has forgotten the version that a watch wants to begin at."""
+
+
+class _Watch:
+    """All lists watched at once, from one look to the next."""
+
+    def __init__(
+        self,
+        api: KubernetesApi,
+        carried: dict[str, str],
+        stop: threading.Event,
+        pace: Pace,
+        say: Callable[[str], None],
+    ) -> None:
+        """Starts nothing yet.
+
+        Args:
+            api: the server.
+            carried: by name of a list, the version up to which its changes are in the batch; read
+                where a watch begins, and kept up to date.
+            stop: set it to end before the time.
+            pace: how long, and how often to publish.
+            say: told which lists cannot be watched.
+        """
+        self._api = api
+        self._carried = carried
+        self._stop = stop
+        self._pace = pace
+        self._say = say
+        self._over = threading.Event()
+        self._until = time.monotonic() + pace.look_s
+        self._changes: queue.Queue[_Change] = queue.Queue(_MAX_WAITING)
+        self._expired: set[str] = set()
+
+    def run(self, looked: Iterable[tuple[KubeList, str]], batch: Batch, cluster: str) -> None:
+        """Watches until the next look is due, which an expired watch brings forward.
+
+        Args:
+            looked: what to watch, and the version that the last look saw of it.
+            batch: takes the rows.
+            cluster: the name under which the lake knows it.
+        """
+        for each, version in looked:
+            # Every node renews its lease every ten seconds; a look shows it often enough.
+            if each.resource.kind.role == "lease":
+                continue
+            # Where the last watch ended, so that no change is missed; or, if that was too long ago
+            # as nothing has changed since, at the look.
+            starts = [version]
+            if (last := self._carried.get(each.name)) is not None:
+                starts.append(last)
+            threading.Thread(target=self._follow, args=(each, starts), daemon=True).start()
+        try:
+            while not self._is_over():
+                self._take(batch, cluster, self._pace.publish_s)
+                batch.flush()
+        finally:
+            self._over.set()
+            self._take(batch, cluster, 0)
+            batch.flush()
+            for name in self._expired:
+                self._carried.pop(name, None)
+
+    def _is_over(self) -> bool:
+        return self._over.is_set() or self._stop.is_set() or time.monotonic() >= self._until
+
+    def _take(self, batch: Batch, cluster: str, seconds: float) -> None:
+        """Moves changes into the batch for a while, and at the end all that wait."""
+        until = time.monotonic() + seconds
+        while True:
+            left = 0 if self._is_over() else until - time.monotonic()
+            try:
+                if left > 0:
+                    self._keep(self._changes.get(timeout=min(_POLL_S, left)), batch, cluster)
+                else:
+                    self._keep(self._changes.get_nowait(), batch, cluster)
+            except queue.Empty:
+                if left <= 0:
+                    return
+
+    def _keep(self, change: _Change, batch: Batch, cluster: str) -> None:
+        source, resource = change.of.source, change.of.resource
+        if change.value["type"] in _CHANGES:
+            rows = read_page(
+                [change.value],
+                resource.kind.kind,
+                resource.api_version,
+                change.observed_at,
+                {"cluster": cluster, "file": source},
+            )
+            batch.add(rows, source)
+        # Only now: what was still under way when it ended must be watched again.
+        self._carried[change.of.name] = change.version
+
+    def _follow(self, each: KubeList, starts: list[str]) -> None:
+        """Watches one list, again and again from where it was."""
+        version = starts.pop()
+        while not self._is_over():
+            try:
+                for change in self._watch(each, version):
+                    if not self._hand_over(change):
+                        return
+                    version = change.version
+            except _Expired:
+                if not starts:
+                    self._expired.add(each.name)
+                    self._over.set()
+                    return
+                version = starts.pop()
+            except Refused as refused:
+                self._say(f"{each.name}: not watched ({refused})")
+                return
+            except (Unanswered, SourceUnreachable):
+                self._over.wait(self._pace.pause_s)
+
+    def _watch(self, each: KubeList, version: str) -> Iterator[_Change]:
+        """The changes after a version, until the server ends the watch."""
+        parameters = {
+            **each.selectors,
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": version,
+            "timeoutSeconds": str(max(1, round(self._until - time.monotonic()))),
+        }
+        try:
+            for line in self._api.follow(each.path, parameters):
+                value = _json_line(line)
+                if value["type"] == "ERROR":
+                    if value["object"].get("code") == _GONE:
+                        raise _Expired
+                    raise Unanswered(f"the watch ended: {value['object'].get('message')}")
+                found = value["object"]["metadata"]["resourceVersion"]
+                yield _Change(each, value, found, self._api.now())
+        except Refused as refused:
+            if refused.status == _GONE:
+                raise _Expired from None
+            raise
+
+    def _hand_over(self, change: _Change) -> bool:
+        """Waits for room; false when it is over."""
+        while not self._over.is_set():
+            try:
+                self._changes.put(change, timeout=_POLL_S)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+
+def _json_line(line: bytes) -> dict[str, Any]:
+    """A line of a watch.
+
+    Raises:
+        Unanswered: it is half a line, or none of a watch.
+    """
+    try:
+        value = json.loads(line)
+        if value["type"] != "ERROR":
+            value["object"]["metadata"]["resourceVersion"].strip()
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise Unanswered("half a line of a watch") from None
+    return {"type": value["type"], "object": value["object"]}

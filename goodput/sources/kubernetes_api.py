@@ -1,0 +1,296 @@
+"""The API server of a cluster, read as raw JSON.
+
+The `kubernetes` package signs in and brings the trusted connection; its typed models are not used,
+as one object that they cannot hold loses a whole list. Only GET is ever sent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any
+
+import stamina
+import urllib3
+from kubernetes import client, config
+
+from goodput import __version__
+from goodput.errors import SourceUnreachable, UsageError
+from goodput.sources.kube_fields import clean_text
+
+# What passes by itself; anything else that is not 200 is the server's last word.
+_PASSING = frozenset({429, 500, 502, 503, 504})
+_OK = 200
+_UNAUTHORIZED = 401
+_CHUNK_BYTES = 64 << 10
+_LONGEST_WAIT_S = 60.0
+# A Date header has whole seconds, and an answer takes its time.
+_AGREE = timedelta(seconds=2)
+
+# Every retry is expected. Where structlog is installed, stamina would print each to stdout.
+stamina.instrumentation.set_on_retry_hooks([])
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a request may take, all in seconds, and how often it is tried."""
+
+    connect_s: float = 5.0
+    read_s: float = 60.0
+    attempts: int = 6
+    total_s: float = 180.0
+    first_wait_s: float = 0.5
+    longest_wait_s: float = 20.0
+    jitter_s: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A JSON object, and when the server gave it by its own clock (whole seconds)."""
+
+    body: dict[str, Any]
+    at: datetime
+
+
+class Refused(Exception):
+    """The server's answer is no, and trying again will not change it.
+
+    Attributes:
+        status: the HTTP status.
+        body: the Status object that came with it, perhaps empty.
+        at: when, by the server's clock.
+    """
+
+    def __init__(self, status: int, body: Mapping[str, Any], at: datetime) -> None:
+        message = clean_text(body.get("message") or body.get("reason") or "no reason given")
+        super().__init__(f"{status}: {message}")
+        self.status = status
+        self.body = body
+        self.at = at
+
+
+class Unanswered(Exception):
+    """No usable answer came, however often it was tried.
+
+    Attributes:
+        status: the HTTP status of the last answer; None if there was none, or half of one.
+        retry_after_s: how long the server asked to be left alone.
+    """
+
+    def __init__(
+        self, reason: str, status: int | None = None, retry_after_s: float | None = None
+    ) -> None:
+        super().__init__(clean_text(reason))
+        self.status = status
+        self.retry_after_s = retry_after_s
+
+
+class KubernetesApi:
+    """GET requests to one API server, tried again where that can help."""
+
+    def __init__(
+        self, sign_in: Callable[[], client.ApiClient], patience: Patience | None = None
+    ) -> None:
+        """Signs in.
+
+        Args:
+            sign_in: reads the credentials as they are now; called again when a token has run out.
+            patience: None means the defaults.
+
+        Raises:
+            UsageError: there are no usable credentials.
+        """
+        self._sign_in = sign_in
+        self._patience = patience or Patience()
+        self._client = sign_in()
+        self._ahead = timedelta()
+
+    def get(self, path: str, parameters: Mapping[str, str] | None = None) -> Answer:
+        """The JSON object at a path.
+
+        Raises:
+            Refused: the server said no.
+            Unanswered: it said nothing usable until patience ran out.
+            SourceUnreachable: its certificate is not trusted.
+        """
+        for attempt in stamina.retry_context(
+            on=_wait_before_next,
+            attempts=self._patience.attempts,
+            timeout=self._patience.total_s,
+            wait_initial=self._patience.first_wait_s,
+            wait_max=self._patience.longest_wait_s,
+            wait_jitter=self._patience.jitter_s,
+        ):
+            with attempt:
+                return self._try(path, parameters or {})
+        raise AssertionError("the last attempt returns or raises")
+
+    def follow(self, path: str, parameters: Mapping[str, str]) -> Iterator[bytes]:
+        """The lines of a watch, as they come, until the server ends it.
+
+        Silence for as long as an answer may take ends it too: the connection may be dead.
+
+        Raises:
+            Refused: the server said no.
+            Unanswered: there was no connection, or it broke.
+        """
+        response = self._open(path, parameters, "identity")
+        try:
+            if response.status != _OK:
+                body = _json_object(response.read()) or {}
+                raise Refused(response.status, body, _server_time(response.headers.get("Date")))
+            rest = b""
+            for chunk in response.stream(_CHUNK_BYTES):
+                *lines, rest = (rest + chunk).split(b"\n")
+                yield from lines
+        except urllib3.exceptions.HTTPError as error:
+            raise Unanswered(f"{type(error).__name__}: {error}") from None
+        finally:
+            response.close()
+
+    def now(self) -> datetime:
+        """What the server's clock shows now; that of this machine, if they agree."""
+        ahead = self._ahead if abs(self._ahead) > _AGREE else timedelta()
+        instant = datetime.now(UTC) + ahead
+        return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
+
+    def close(self) -> None:
+        """Closes its connections."""
+        self._client.rest_client.pool_manager.clear()
+
+    def _try(self, path: str, parameters: Mapping[str, str]) -> Answer:
+        response, data = self._send(path, parameters)
+        if response.status == _UNAUTHORIZED:
+            # Projected tokens are replaced hourly; the new one already lies in its file.
+            self.close()
+            self._client = self._sign_in()
+            response, data = self._send(path, parameters)
+        at = _server_time(response.headers.get("Date"))
+        self._ahead = at - datetime.now(UTC)
+        body = _json_object(data)
+        if response.status == _OK and body is not None:
+            return Answer(body, at)
+        if response.status == _OK:
+            raise Unanswered("the answer is no JSON object, or only half of one")
+        if response.status in _PASSING:
+            reason = (body or {}).get("message") or response.reason
+            wait = _seconds(response.headers.get("Retry-After"))
+            raise Unanswered(f"{response.status}: {reason}", response.status, wait)
+        raise Refused(response.status, body or {}, at)
+
+    def _send(
+        self, path: str, parameters: Mapping[str, str]
+    ) -> tuple[urllib3.BaseHTTPResponse, bytes]:
+        """The answer and its whole body."""
+        response = self._open(path, parameters, "gzip")
+        try:
+            return response, response.read(decode_content=True)
+        except urllib3.exceptions.HTTPError as error:
+            raise Unanswered(f"{type(error).__name__}: {error}") from None
+        finally:
+            response.release_conn()
+
+    def _open(
+        self, path: str, parameters: Mapping[str, str], encoding: str
+    ) -> urllib3.BaseHTTPResponse:
+        """The answer, its body still to come."""
+        settings, patience = self._client.configuration, self._patience
+        headers = {
+            "Accept": "application/json",
+            "Accept-Encoding": encoding,
+            "User-Agent": f"goodput/{__version__}",
+            # Files that hold a token often end with a line break.
+            **{item["key"]: item["value"].strip() for item in settings.auth_settings().values()},
+        }
+        try:
+            return self._client.rest_client.pool_manager.request(
+                "GET",
+                f"{settings.host}{path}",
+                fields=dict(parameters),
+                headers=headers,
+                timeout=urllib3.Timeout(connect=patience.connect_s, read=patience.read_s),
+                retries=False,  # stamina tries again, and knows Retry-After and cut bodies
+                redirect=False,
+                preload_content=False,
+            )
+        except urllib3.exceptions.HTTPError as error:
+            if error.args and isinstance(error.args[0], ssl.SSLCertVerificationError):
+                raise SourceUnreachable(
+                    f"the certificate of {settings.host} is not trusted: {error}; name its"
+                    " authority in the kubeconfig"
+                ) from None
+            raise Unanswered(f"{type(error).__name__}: {error}") from None
+
+
+def open_api(
+    kubeconfig: Path | None = None, context: str | None = None, patience: Patience | None = None
+) -> KubernetesApi:
+    """The cluster that a kubeconfig names, or the one that this process runs in.
+
+    As kubectl does: the file given, else $KUBECONFIG, else ~/.kube/config; else, in a pod, its
+    service account.
+
+    Raises:
+        UsageError: there is neither, or it cannot be used.
+    """
+    home = Path.home() / ".kube" / "config"
+    # The package reads the variable once, when it is imported.
+    named = str(kubeconfig or os.environ.get("KUBECONFIG", ""))
+
+    def sign_in() -> client.ApiClient:
+        settings = client.Configuration()
+        try:
+            if named or context or home.is_file():
+                config.load_kube_config(  # type: ignore[no-untyped-call]
+                    config_file=named or str(home),
+                    context=context,
+                    client_configuration=settings,
+                    persist_config=False,
+                )
+            else:
+                config.load_incluster_config(settings)  # type: ignore[no-untyped-call]
+        except Exception as error:  # noqa: BLE001 - its YAML and its sign-in programs raise anything
+            raise UsageError(
+                f"no way into a cluster: {clean_text(error)}; name a kubeconfig with --kubeconfig,"
+                " or run in a pod that has a service account"
+            ) from None
+        return client.ApiClient(settings)
+
+    return KubernetesApi(sign_in, patience)
+
+
+def _wait_before_next(error: Exception) -> bool | float:
+    """Whether to try again, and after which wait if the server named one."""
+    if not isinstance(error, Unanswered):
+        return False
+    return True if error.retry_after_s is None else error.retry_after_s
+
+
+def _server_time(text: str | None) -> datetime:
+    """The server's clock; the local one if it does not say."""
+    try:
+        return parsedate_to_datetime(text or "").astimezone(UTC)
+    except ValueError:
+        return datetime.now(UTC).replace(microsecond=0)
+
+
+def _seconds(text: str | None) -> float | None:
+    """A Retry-After in seconds; the API server never sends its other form, a date."""
+    try:
+        return min(max(0.0, float(text or "")), _LONGEST_WAIT_S)
+    except ValueError:
+        return None
+
+
+def _json_object(data: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

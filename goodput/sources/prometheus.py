@@ -1,0 +1,270 @@
+"""`collect prometheus`: hours of samples, as runs of equal values, from where the lake ends."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import groupby, pairwise
+
+import polars as pl
+import pyarrow.parquet as pq
+from pyarrow import fs as pafs
+
+from goodput.contract import polars_schema
+from goodput.errors import SourceUnreachable
+from goodput.lake import Lake
+from goodput.sources.prometheus_answer import Series
+from goodput.sources.prometheus_http import Prometheus, TooMuch
+from goodput.sources.prometheus_queries import Query
+from goodput.sources.prometheus_runs import SLICE_MS, RunCollector
+from goodput.sources.publisher import Publisher
+
+STATES, SLICES = "prom_states", "prom_slices"
+
+_FLUSH_ROWS = 20_000
+_MOST_HOURS = 24
+_MOST_PARTS = 60  # of an hour: minutes
+_USUAL_SAMPLES_AN_HOUR = 120  # of one series, at the usual 30 s
+_LONGEST_WARNING = 500
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to collect.
+
+    Attributes:
+        start: None continues where the lake ends, with `overlap`; without anything there, `first`
+            before the end.
+        end: only whole hours before it are taken.
+        matchers: PromQL label matchers added to every query, such as `cluster="prod-1"`.
+        samples_at_once: about how many samples one request may ask for.
+    """
+
+    cluster: str
+    queries: Sequence[Query]
+    end: datetime
+    start: datetime | None = None
+    matchers: Sequence[str] = ()
+    overlap: timedelta = timedelta(hours=1)
+    first: timedelta = timedelta(hours=24)
+    samples_at_once: int = 2_000_000
+
+
+@dataclass
+class Collected:
+    """What was collected.
+
+    Attributes:
+        samples: samples read.
+        rows_added: rows by table that the lake did not have.
+        warnings: what servers warned of, each once.
+        absent: queries without a single sample.
+    """
+
+    samples: int = 0
+    rows_added: dict[str, int] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
+
+
+def collect_prometheus(
+    lake: Lake,
+    server: Prometheus,
+    plan: Plan,
+    *,
+    now: datetime,
+    say: Callable[[str], None] = lambda _: None,
+) -> Collected:
+    """Brings the samples of whole hours into the lake, known from `now` on.
+
+    Hours are published in their order, whole ones only: whoever comes after a killed run begins
+    where it ended. The same hours read again give the same rows, and the lake has them already.
+
+    Raises:
+        SourceUnreachable: the server stopped answering; what was read until then is in the lake.
+    """
+    collected = Collected()
+    publisher = Publisher(lake, server.url, ingested_at=now)
+    newest = newest_slices(lake, plan.cluster, {query.name for query in plan.queries})
+    end_ms = _epoch_ms(plan.end) // SLICE_MS * SLICE_MS
+    waiting = 0
+    try:
+        for query in plan.queries:
+            start_ms = _start_ms(plan, newest.get(query.name), end_ms)
+            samples = 0
+            for stretch in _stretches(server, query, plan, start_ms, end_ms):
+                samples += stretch.samples
+                waiting += _publish(publisher, plan.cluster, query, stretch)
+                if waiting >= _FLUSH_ROWS:
+                    publisher.flush()
+                    waiting = 0
+                _note(collected.warnings, stretch.warnings, say)
+            collected.samples += samples
+            say(f"{query.name}: {samples} samples in {max(end_ms - start_ms, 0) // SLICE_MS} hours")
+            if start_ms < end_ms and not samples:
+                collected.absent.append(query.name)
+    finally:
+        publisher.flush()
+        collected.rows_added = publisher.rows_added
+    return collected
+
+
+def newest_slices(lake: Lake, cluster: str, names: set[str]) -> dict[str, int]:
+    """The end of the newest hour that the lake has of each query, in milliseconds."""
+    filesystem = (
+        pafs.FileSystem.from_uri(lake.url)[0] if "://" in lake.url else pafs.LocalFileSystem()
+    )
+    newest: dict[str, int] = {}
+    entries = sorted(
+        (entry for entry in lake.snapshot().entries if entry.table == SLICES),
+        key=lambda entry: entry.day,
+        reverse=True,
+    )
+    for _, of_day in groupby(entries, key=lambda entry: entry.day):
+        if names <= set(newest):
+            break
+        for entry in of_day:
+            with filesystem.open_input_file(f"{lake.root}/{entry.path}") as source:
+                table = pq.ParquetFile(source).read(columns=["cluster", "query", "to"])
+            ends = pl.DataFrame(table).filter(pl.col("cluster") == cluster)
+            for name, end in ends.group_by("query").agg(pl.col("to").max()).iter_rows():
+                newest[name] = max(newest.get(name, 0), _epoch_ms(end))
+    return newest
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Whole hours of a query."""
+
+    start_ms: int
+    end_ms: int
+    runs: RunCollector
+    warnings: tuple[str, ...]
+
+    @property
+    def samples(self) -> int:
+        return sum(self.runs.samples.values())
+
+    @property
+    def hours(self) -> range:
+        return range(self.start_ms, self.end_ms, SLICE_MS)
+
+
+def _stretches(
+    server: Prometheus, query: Query, plan: Plan, start_ms: int, end_ms: int
+) -> Iterator[_Stretch]:
+    """The hours of a query, as many at once as keep an answer near the wanted size.
+
+    What the server refuses is asked again by half: fewer hours, then parts of an hour.
+    """
+    selector = query.selector(plan.matchers)
+    at, hours, most, parts = start_ms, 1, _MOST_HOURS, 1
+    before = server.count_series(selector, at) if at < end_ms else 0
+    while at < end_ms:
+        hours = min(hours, most, (end_ms - at) // SLICE_MS)
+        after = server.count_series(selector, at + hours * SLICE_MS)
+        rate = max(before, after, 1) * _USUAL_SAMPLES_AN_HOUR
+        hours = max(min(hours, plan.samples_at_once // rate), 1)
+        if hours == 1:
+            parts = min(max(parts, -(-rate // plan.samples_at_once)), _MOST_PARTS)
+        stop = at + hours * SLICE_MS
+        edges = [at + (stop - at) * part // parts for part in range(parts + 1)]
+        try:
+            stretch = _read(server, query, selector, edges)
+        except TooMuch as refusal:
+            if hours == 1 and 2 * parts > _MOST_PARTS:
+                raise SourceUnreachable(
+                    f"{server.url} refuses even a minute of {query.name}: {refusal};"
+                    " narrow it with --match, or raise the server's limits"
+                ) from None
+            most, parts = max(hours // 2, 1), parts * (2 if hours == 1 else 1)
+            continue
+        yield stretch
+        at, before = stop, after
+        fitting = plan.samples_at_once * hours // max(stretch.samples, 1)
+        hours = max(min(4 * hours, fitting), 1) if parts == 1 else 1
+
+
+def _read(server: Prometheus, query: Query, selector: str, edges: Sequence[int]) -> _Stretch:
+    """Whole hours, in one answer for each pair of neighbouring edges."""
+    runs = RunCollector(query)
+    warnings: dict[str, None] = {}
+    for begin, end in pairwise(edges):
+        part, answer = server.read_range(selector, begin, end, _taker(query, begin, end))
+        runs.absorb(part)
+        warnings |= dict.fromkeys(text[:_LONGEST_WARNING] for text in answer.warnings)
+    return _Stretch(edges[0], edges[-1], runs, tuple(warnings))
+
+
+def _taker(query: Query, start_ms: int, end_ms: int) -> Callable[[Iterator[Series]], RunCollector]:
+    def take(all_series: Iterator[Series]) -> RunCollector:
+        collector = RunCollector(query)  # a new one for each try
+        for series in all_series:
+            collector.take(series, start_ms, end_ms)
+        return collector
+
+    return take
+
+
+def _publish(publisher: Publisher, cluster: str, query: Query, stretch: _Stretch) -> int:
+    """Hands over the rows and says how many, states first: an hour with a slice is there whole."""
+    states = [
+        (cluster, query.name, labels, r.value, r.first_ms, r.last_ms, r.samples, r.interval_ms)
+        for labels, r in stretch.runs.finish()
+    ]
+    series = Counter(
+        hour for hour, _ in {(row[4] // SLICE_MS * SLICE_MS, row[2]) for row in states}
+    )
+    columns = ["cluster", "query", "labels", "value", "from", "last_at", "samples", "interval_ms"]
+    publisher.add(STATES, _frame(STATES, columns, states))
+    slices = [
+        (
+            cluster,
+            query.name,
+            hour,
+            hour + SLICE_MS,
+            series.get(hour, 0),
+            stretch.runs.samples.get(hour, 0),
+            "; ".join(stretch.warnings) or None,
+        )
+        for hour in stretch.hours
+    ]
+    columns = ["cluster", "query", "from", "to", "series", "samples", "warnings"]
+    publisher.add(SLICES, _frame(SLICES, columns, slices))
+    return len(states) + len(slices)
+
+
+def _frame(table: str, columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> pl.DataFrame:
+    """Rows with instants in milliseconds as a frame in the contract's types."""
+    wanted = polars_schema(table)
+    instants = [name for name in columns if isinstance(wanted[name], pl.Datetime)]
+    schema = {name: pl.Int64() if name in instants else wanted[name] for name in columns}
+    frame = pl.DataFrame(list(rows), schema=schema, orient="row")
+    return frame.with_columns(pl.col(name).cast(wanted[name]) for name in instants)
+
+
+def _start_ms(plan: Plan, newest_ms: int | None, end_ms: int) -> int:
+    if plan.start is not None:
+        start_ms = _epoch_ms(plan.start)
+    elif newest_ms is not None:
+        start_ms = newest_ms - _span_ms(plan.overlap)
+    else:
+        start_ms = end_ms - _span_ms(plan.first)
+    return start_ms // SLICE_MS * SLICE_MS
+
+
+def _note(known: list[str], warnings: Iterable[str], say: Callable[[str], None]) -> None:
+    for text in warnings:
+        if text not in known:
+            known.append(text)
+            say(f"the server warns: {text}")
+
+
+def _epoch_ms(at: datetime) -> int:
+    return round(at.timestamp() * 1000)
+
+
+def _span_ms(span: timedelta) -> int:
+    return round(span.total_seconds() * 1000)

@@ -1,0 +1,121 @@
+"""How far each log file was read before, and which log a file continues: rows of raw.log_reads."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from typing import Any, Self
+
+import polars as pl
+
+from goodput.lake import Lake
+
+_TABLE = "log_reads"
+_HASH_LENGTH = 24
+_NOT_STORED = frozenset({"head"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """One reading of one file, as a row of raw.log_reads says it.
+
+    Attributes:
+        stream: the path without what rotation adds; a log never moves to another one.
+        file_bytes: size of the file as it lies there, packed or not.
+        unread_bytes: of these, the unfinished last line that was left for later.
+        lines: whole ones that were read; what follows them may change.
+        head: the first unpacked bytes; empty in readings of earlier runs, which have their hash.
+    """
+
+    log_id: str
+    stream: str
+    replaces: str | None
+    path: str
+    file_bytes: int
+    unread_bytes: int
+    modified_at: datetime | None
+    lines: int
+    head_bytes: int
+    head_hash: str
+    steps_hash: str
+    job: str | None
+    attempt: int | None
+    tz: str | None
+    reader: str
+    head: bytes = field(default=b"", repr=False)
+
+    def under(self, log_id: str, replaces: str | None) -> Reading:
+        """The same reading under another identity."""
+        return replace(self, log_id=log_id, replaces=replaces)
+
+    def row(self, cluster: str) -> dict[str, Any]:
+        """The row of raw.log_reads."""
+        return {"cluster": cluster, **{name: getattr(self, name) for name in COLUMNS}}
+
+
+COLUMNS = tuple(item.name for item in fields(Reading) if item.name not in _NOT_STORED)
+
+
+@dataclass
+class Readings:
+    """All readings so far: the last of each file, and the last of each log."""
+
+    _by_path: dict[str, Reading] = field(default_factory=dict)
+    _by_stream: dict[str, dict[str, Reading]] = field(default_factory=dict)
+    _log_ids: set[str] = field(default_factory=set)
+    _replaced: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, lake: Lake, cluster: str) -> Self:
+        """What the lake knows of a cluster's logs."""
+        readings = cls()
+        frame = pl.DataFrame(lake.read(_TABLE, ["cluster", *COLUMNS, "ingested_at", "run_id"]))
+        if not frame.height:
+            return readings
+        ordered = frame.filter(pl.col("cluster") == cluster).sort("ingested_at", "run_id")
+        # Of a file that grew a thousand times, the last reading tells all.
+        newest = ordered.unique(["path", "log_id"], keep="last", maintain_order=True)
+        for row in newest.iter_rows(named=True):
+            readings.add(Reading(**{name: row[name] for name in COLUMNS}))
+        readings._replaced.update(ordered["replaces"].drop_nulls())
+        return readings
+
+    def add(self, reading: Reading) -> None:
+        """Takes in a reading that is newer than all others."""
+        reading = replace(reading, head=b"")  # its hash is enough, and files are many
+        self._by_path[reading.path] = reading
+        self._log_ids.add(reading.log_id)
+        of_stream = self._by_stream.setdefault(reading.stream, {})
+        longest = of_stream.get(reading.log_id)
+        if longest is None or reading.lines >= longest.lines:
+            of_stream[reading.log_id] = reading
+        if reading.replaces:
+            self._replaced.add(reading.replaces)
+
+    def last_of(self, path: str) -> Reading | None:
+        """The last reading of a file."""
+        return self._by_path.get(path)
+
+    def is_taken(self, log_id: str) -> bool:
+        """Whether a log has this identity already."""
+        return log_id in self._log_ids
+
+    def continued_by(self, reading: Reading) -> Reading | None:
+        """The longest reading of a log of the same stream that begins as this one does."""
+        hashes: dict[int, str] = {}
+        candidates = []
+        for log_id, other in self._by_stream.get(reading.stream, {}).items():
+            size = other.head_bytes
+            if size > reading.head_bytes or log_id in self._replaced:
+                continue
+            if size not in hashes:
+                hashes[size] = head_hash(reading.head[:size])
+            if hashes[size] == other.head_hash:
+                candidates.append(other)
+        return max(candidates, key=lambda other: (other.head_bytes, other.lines), default=None)
+
+
+def head_hash(head: bytes) -> str:
+    """What stands for the first bytes of a log."""
+    return hashlib.sha256(head).hexdigest()[:_HASH_LENGTH]

@@ -1,0 +1,117 @@
+"""Words and values that cannot be meant: one sentence and the exit code of the contract."""
+
+import os
+import time
+
+import duckdb
+import pytest
+
+
+@pytest.mark.usefixtures("models")
+@pytest.mark.parametrize(
+    ("options", "code", "sentence"),
+    [
+        (["--week", "9999-W52"], 2, "'9999-W52' is no week of that year"),
+        (
+            ["--from", "0001-01-01T00:00:00+14:00", "--to", "2026-03-03T00:00:00Z"],
+            2,
+            "is no time between the years 1 and 9999",
+        ),
+        (["--week", "2999-W10"], 4, "nothing can be known yet of a window that begins at 2999"),
+        (
+            ["--week", "2026-W10", "--as-of", "2026-03-02T00:00:00Z"],
+            4,
+            "take an earlier window, or a later --as-of",
+        ),
+        (
+            ["--week", "2026-W10", "--param", "credit=banana"],
+            2,
+            "credit takes checkpoint or success_only, not 'banana'",
+        ),
+        *[
+            (["--week", "2026-W10", "--param", f"hang_min_s={text}"], 2, f"not '{text}'")
+            for text in ("nan", "inf", "-5", "1e300", "9" * 30)
+        ],
+    ],
+)
+def test_values_of_build_that_cannot_be_meant(goodput, tables, options, code, sentence):
+    goodput("import", tables)
+    result = goodput("build", *options)
+
+    assert result.exit_code == code
+    assert sentence in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("hint", "sentence"),
+    [
+        ("year=abc", "year takes a number from 1971 to 9998, not 'abc'"),
+        ("gpus=0", "gpus takes a number from 1 to 16384, not '0'"),
+        ("attempt=-1", "attempt takes a number from 0 to 2147483647, not '-1'"),
+        ("boot_time=noon", "'noon' is not a time"),
+        ("yaer=2026", "there is no hint 'yaer'; known are attempt, boot_time,"),
+    ],
+)
+def test_hints_that_cannot_be_used_are_usage_errors(goodput, tmp_path, hint, sentence):
+    (tmp_path / "job.log").write_text("step 1 loss 2\n")
+    result = goodput("collect", "dump", "--hint", hint, tmp_path / "job.log")
+
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+
+
+@pytest.mark.parametrize("attempt", ["99", "-1", "99999999999999999999"])
+def test_an_attempt_that_is_not_there_is_a_usage_error(built, attempt):
+    result = built("explain", f"J1/{attempt}")
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: ")
+
+
+def test_a_place_that_cannot_be_written_is_named(goodput, tables, tmp_path):
+    lake = tmp_path / "lake"
+    (lake / "manifest").mkdir(parents=True)
+    (lake / "raw").write_text("")
+    result = goodput("import", tables)
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"error: {lake / 'raw'}")
+    assert result.stderr.endswith("check the path, its permissions and the space left\n")
+
+
+def test_what_a_killed_build_left_is_swept_a_day_later(built, tmp_path):
+    lake = next(path.parent for path in tmp_path.rglob("warehouse.duckdb"))
+    old, new = lake / ".warehouse.duckdb.old", lake / ".warehouse.duckdb.new"
+    for left in (old, new):
+        left.write_bytes(b"")
+    os.utime(old, (0, time.time() - 90_000))
+    built("build", "--week", "2026-W10")
+
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("form", "sql", "remedy"),
+    [
+        ("json", "select 1 as a, 2 as a", "two columns are named a; name one of them with `as`"),
+        ("parquet", "select interval 1 day", "make it a text: column::varchar"),
+    ],
+)
+def test_rows_that_a_form_cannot_hold_are_refused(goodput, tables, form, sql, remedy):
+    goodput("import", tables)
+    result = goodput("query", "-o", form, sql)
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert remedy in result.stderr
+
+
+def test_a_build_that_cannot_be_written_says_where(built, tmp_path, monkeypatch):
+    def refuse(scratch):
+        return duckdb.connect(tmp_path / "not there" / scratch.name)
+
+    monkeypatch.setattr("goodput.warehouse.build.connect", refuse)
+    result = built("build", "--week", "2026-W10")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"error: {tmp_path / 'lake'} cannot be written (IO Error: ")
+    assert result.stderr.endswith("check permissions and free space\n")

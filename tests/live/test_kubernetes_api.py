@@ -1,0 +1,125 @@
+"""Requests: what is tried again, how long, and what is taken for an answer."""
+
+import socket
+import time
+from datetime import UTC, datetime
+
+import pytest
+import yaml
+from fake_kubernetes import Fault
+from kubernetes.config import incluster_config
+
+from goodput.errors import UsageError
+from goodput.sources.kubernetes_api import Patience, Refused, Unanswered, open_api
+
+PODS = "/api/v1/pods"
+
+
+def test_an_answer_has_the_servers_time_and_came_packed(api):
+    answer = api.get("/api/v1/nodes")
+    assert answer.at == datetime(2026, 3, 2, 10, tzinfo=UTC)
+    assert answer.body["kind"] == "NodeList"
+
+
+@pytest.mark.parametrize("what", ["busy", "broken", "cut", "reset", "html"])
+def test_what_passes_is_tried_again(api, cluster, what):
+    cluster.faults["pods"] = Fault(what, range(3))
+    assert api.get(PODS).body["kind"] == "PodList"
+    assert len(cluster.asked("pods")) == 4
+
+
+@pytest.mark.parametrize(
+    ("what", "status"),
+    [("busy", 429), ("broken", 500), ("cut", None), ("reset", None), ("html", None)],
+)
+def test_patience_ends(api, cluster, what, status):
+    cluster.faults["pods"] = Fault(what, range(99))
+    with pytest.raises(Unanswered) as caught:
+        api.get(PODS)
+    assert caught.value.status == status
+    assert len(cluster.asked("pods")) == 4
+
+
+def test_the_wait_that_the_server_asks_for_is_kept(api, cluster):
+    cluster.faults["pods"] = Fault("busy", range(1), value="1")
+    started = time.monotonic()
+    api.get(PODS)
+    assert 1 <= time.monotonic() - started < 5
+
+
+def test_a_server_that_hangs_is_left(kubeconfig, cluster):
+    cluster.faults["pods"] = Fault("hang", range(1), value="3")
+    api = open_api(kubeconfig, patience=Patience(read_s=0.2, first_wait_s=0.001, jitter_s=0))
+    started = time.monotonic()
+    assert api.get(PODS).body["kind"] == "PodList"
+    assert time.monotonic() - started < 3
+    api.close()
+
+
+def test_a_token_that_ran_out_is_read_again(api, cluster, tmp_path):
+    cluster.faults["pods"] = Fault("unauthorized", range(1, 2), value="next")
+    api.get(PODS)
+    (tmp_path / "token").write_text("next\n")
+    assert api.get(PODS).body["kind"] == "PodList"
+    assert len(cluster.asked("pods")) == 3
+
+
+def test_a_token_that_stays_bad_is_refused_at_once(api, cluster):
+    cluster.tokens.clear()
+    with pytest.raises(Refused, match="401: Unauthorized"):
+        api.get(PODS)
+    assert len(cluster.asked("pods")) == 2
+
+
+def test_what_is_forbidden_or_absent_is_not_tried_again(api, cluster):
+    cluster.forbidden.add("pods")
+    with pytest.raises(Refused, match='403: pods is forbidden: User "goodput"'):
+        api.get(PODS)
+    with pytest.raises(Refused, match="404"):
+        api.get("/apis/ray.io/v1/rayjobs")
+    assert len(cluster.requests) == 2
+
+
+def test_nobody_there_is_unanswered(kubeconfig):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        config = yaml.safe_load(kubeconfig.read_text())
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        config["clusters"][0]["cluster"]["server"] = address
+        kubeconfig.write_text(yaml.safe_dump(config))
+        api = open_api(kubeconfig, patience=Patience(attempts=2, first_wait_s=0.001, jitter_s=0))
+        with pytest.raises(Unanswered, match="refused") as caught:
+            api.get(PODS)
+    assert caught.value.status is None
+
+
+@pytest.mark.parametrize("text", ["", "{}", "a: [", "clusters: 1"])
+def test_a_kubeconfig_that_is_none_is_an_error_of_the_user(tmp_path, text):
+    path = tmp_path / "config"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="no way into a cluster"):
+        open_api(path)
+
+
+def test_without_kubeconfig_and_outside_of_a_pod_there_is_no_way_in():
+    with pytest.raises(UsageError, match="--kubeconfig"):
+        open_api()
+
+
+def test_the_environment_names_the_kubeconfig(kubeconfig, monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    api = open_api()
+    assert api.get(PODS).body["kind"] == "PodList"
+    api.close()
+
+
+def test_in_a_pod_its_service_account_is_used(monkeypatch, tmp_path):
+    (tmp_path / "token").write_text("of-the-pod\n")
+    (tmp_path / "ca.crt").write_text("an authority")
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(tmp_path / "ca.crt"))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    settings = open_api()._client.configuration
+    assert settings.host == "https://[fd00::1]:443"
+    assert settings.auth_settings()["BearerToken"]["value"].strip() == "bearer of-the-pod"

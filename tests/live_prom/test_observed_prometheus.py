@@ -1,0 +1,486 @@
+"""What samples mean: conditions, cordons, XIDs, silence and gaps, beside what other sources say."""
+
+import json
+
+import pytest
+from tables import bench as table_bench
+from tables import make_empty_warehouse, open_warehouse
+
+from goodput.contract import raw_tables
+from goodput.warehouse.models import find_models
+
+READY = '{"condition":"Ready","node":"n-1"}'
+LINK = '{"condition":"EfaLinkDown","node":"n-1"}'
+NODE = '{"node":"n-1"}'
+GPU = '{"gpu":"3","node":"n-1","uuid":"GPU-3"}'
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory):
+    """Every table there is, the raw ones as tables that tests may fill."""
+    con = open_warehouse(make_empty_warehouse(tmp_path_factory.mktemp("empty")))
+    for table in raw_tables():
+        con.execute(f"drop view raw.{table}")
+    for model in find_models():
+        if model.schema == "raw":
+            con.execute(model.sql)
+    yield con
+    con.close()
+
+
+@pytest.fixture
+def bench(warehouse):
+    with table_bench(warehouse, {"observed"}) as made:
+        made.given(
+            "raw.nodes",
+            """
+            cluster  node_uid  name  gpus  registered_at
+            c        u-1       n-1   8     00:00
+            """,
+        )
+        yield made
+
+
+def give_states(bench, query, labels, text):
+    """Runs of a series: value, first and last sample; scraped each 30 s."""
+    lines = [line.split() for line in text.strip().splitlines()]
+    rows = [f"c  {query}  {labels}  {v}  {begin}  {end}  9  30000" for v, begin, end in lines]
+    bench.given(
+        "raw.prom_states",
+        "\n".join(["cluster  query  labels  value  from  last_at  samples  interval_ms", *rows]),
+    )
+
+
+def give_hours(bench, *queries, until=3, warnings="-"):
+    rows = [
+        f"c  {query}  {hour:02}:00  {hour + 1:02}:00  1  120  {warnings}"
+        for query in queries
+        for hour in range(until)
+    ]
+    bench.given(
+        "raw.prom_slices",
+        "\n".join(["cluster  query  from  to  series  samples  warnings", *rows]),
+    )
+
+
+def test_a_condition_runs_over_hours_and_stops_at_a_hole(bench):
+    give_states(
+        bench,
+        "node_condition",
+        READY,
+        """
+        true   00:00:10  00:59:40
+        true   01:00:10  01:20:10
+        false  01:20:40  01:30:10
+        false  01:34:10  01:40:10
+        true   01:41:20  02:59:40
+        """,
+    )
+    give_hours(bench, "node_condition")
+    bench.expect(
+        "observed.node_conditions_prom",
+        """
+        node_uid  gpu  type   status  from      to
+        u-1       -    Ready  True    00:00:10  01:20:40
+        u-1       -    Ready  False   01:20:40  01:30:10
+        u-1       -    Ready  False   01:34:10  01:41:20
+        u-1       -    Ready  True    01:41:20  -
+        """,
+    )
+
+
+def test_what_was_collected_twice_over_other_borders_is_the_same(bench):
+    give_states(
+        bench,
+        "node_condition",
+        READY,
+        """
+        true   00:00:10  00:59:40
+        true   00:00:10  00:59:40
+        true   00:30:10  00:59:40
+        false  01:00:10  01:59:40
+        false  01:00:10  01:30:10
+        """,
+    )
+    give_hours(bench, "node_condition", until=2)
+    bench.expect(
+        "observed.node_conditions_prom",
+        """
+        status  from      to
+        True    00:00:10  01:00:10
+        False   01:00:10  -
+        """,
+    )
+
+
+def test_of_two_exporters_that_contradict_each_other_the_later_word_counts(bench):
+    give_states(
+        bench,
+        "node_condition",
+        READY,
+        """
+        true   00:00:10  00:59:40
+        false  00:20:25  00:59:55
+        """,
+    )
+    give_hours(bench, "node_condition", until=1)
+    bench.expect(
+        "observed.node_conditions_prom",
+        """
+        status  from      to
+        True    00:00:10  00:20:25
+        False   00:20:25  -
+        """,
+    )
+
+
+def test_of_two_nodes_with_one_name_each_has_its_own_samples(bench):
+    bench.given(
+        "raw.nodes",
+        """
+        cluster  node_uid  name  gpus  registered_at  deleted_at
+        c        u-2       n-1   8     01:00          02:00
+        """,
+    )
+    give_states(bench, "node_condition", READY, "true  00:00:10  02:59:40")
+    give_hours(bench, "node_condition")
+    bench.expect(
+        "observed.node_conditions_prom",
+        """
+        node_uid  status  from      to
+        u-1       True    00:00:10  01:00
+        u-2       True    01:00     02:00
+        """,
+    )
+
+
+def test_a_name_that_no_node_has_says_nothing(bench):
+    give_states(bench, "node_condition", READY.replace("n-1", "n-9"), "true  00:00:10  00:59:40")
+    give_hours(bench, "node_condition", until=1)
+    bench.expect("observed.node_conditions_prom", "node_uid")
+
+
+def give_node_object(bench, since, observed_at, status, kind="EfaLinkDown"):
+    body = {
+        "metadata": {"creationTimestamp": "2026-03-02T00:00:00Z"},
+        "status": {
+            "conditions": [
+                {
+                    "type": kind,
+                    "status": status,
+                    "lastTransitionTime": f"2026-03-02T{since}Z",
+                }
+            ]
+        },
+    }
+    text = json.dumps(body, separators=(",", ":"))
+    bench.given(
+        "raw.kube_objects",
+        f"""
+        cluster  api_version  kind  name  uid  observed_at    is_deleted  body
+        c        v1           Node  n-1   u-1  {observed_at}  false       {text}
+        """,
+    )
+
+
+def test_what_the_api_server_proves_is_not_counted_twice(bench):
+    """Kubernetes proves 00:30 to 01:00 and 02:00 to 02:30, and sees no flap in between."""
+    give_node_object(bench, "00:30:00", "01:00", "True")
+    give_node_object(bench, "02:00:00", "02:30", "False")
+    give_states(
+        bench,
+        "node_condition",
+        LINK,
+        """
+        false  00:00:10  00:29:40
+        true   00:30:10  01:19:40
+        false  01:20:10  01:49:40
+        true   01:50:10  01:59:40
+        false  02:00:10  02:59:40
+        """,
+    )
+    give_hours(bench, "node_condition")
+    bench.expect(
+        "observed.node_conditions_prom",
+        """
+        type         status  from      to
+        EfaLinkDown  False   00:00:10  00:30
+        EfaLinkDown  True    01:00     01:20:10
+        EfaLinkDown  False   01:20:10  01:50:10
+        EfaLinkDown  True    01:50:10  02:00
+        EfaLinkDown  False   02:30     -
+        """,
+    )
+
+
+def test_what_was_imported_of_a_condition_is_the_word_on_it(bench):
+    bench.given(
+        "raw.node_conditions",
+        """
+        cluster  node_uid  type         status  from   to
+        c        u-1       EfaLinkDown  True    00:10  00:20
+        """,
+    )
+    give_states(bench, "node_condition", LINK, "true  00:00:10  00:59:40")
+    give_states(bench, "node_condition", READY, "true  00:00:10  00:59:40")
+    give_hours(bench, "node_condition", until=1)
+    bench.expect(
+        "observed.node_conditions_prom",
+        """
+        type   status  from      to
+        Ready  True    00:00:10  -
+        """,
+    )
+
+
+def test_bits_of_throttling_are_conditions_of_their_gpu(bench):
+    give_states(
+        bench,
+        "gpu_throttle",
+        GPU,
+        """
+        0    00:00:10  00:09:40
+        64   00:10:10  00:19:40
+        192  00:20:10  00:29:40
+        8    00:30:10  00:59:40
+        """,
+    )
+    give_hours(bench, "gpu_throttle", until=1)
+    bench.expect(
+        "observed.node_conditions_prom",
+        """
+        node_uid  gpu  type                status  from      to
+        u-1       3    GpuThermalThrottle  True    00:10:10  00:20:10
+        u-1       3    GpuThermalThrottle  True    00:20:10  00:30:10
+        u-1       3    GpuPowerBrake       True    00:20:10  00:30:10
+        """,
+        where="status = 'True'",
+    )
+
+
+def test_fewer_allocatable_gpus_than_the_node_has_are_lost_and_none_says_nothing(bench):
+    give_states(
+        bench,
+        "node_gpus_allocatable",
+        '{"node":"n-1","resource":"nvidia_com_gpu"}',
+        """
+        8  00:00:10  00:09:40
+        6  00:10:10  00:19:40
+        0  00:20:10  00:29:40
+        8  00:30:10  00:59:40
+        """,
+    )
+    give_hours(bench, "node_gpus_allocatable", until=1)
+    bench.expect(
+        "observed.node_conditions_prom",
+        """
+        node_uid  gpu  type                   status  class     from      to
+        u-1       6    DevicePluginUnhealthy  True    gpu.lost  00:10:10  00:20:10
+        u-1       7    DevicePluginUnhealthy  True    gpu.lost  00:10:10  00:20:10
+        """,
+    )
+
+
+CORDON = """
+    0  00:00:10  00:29:40
+    1  00:30:10  00:59:40
+    0  01:00:10  02:59:40
+    """
+
+
+def test_a_cordon_of_a_healthy_node_was_planned(bench):
+    give_states(bench, "node_unschedulable", NODE, CORDON)
+    give_hours(bench, "node_unschedulable")
+    bench.expect(
+        "observed.node_admin_prom",
+        """
+        node_uid  kind    action  planned  from      to
+        u-1       cordon  -       true     00:30:10  01:00:10
+        """,
+    )
+
+
+def test_a_cordon_of_a_node_with_something_bad_is_part_of_its_repair(bench):
+    give_states(bench, "node_unschedulable", NODE, CORDON)
+    give_states(bench, "node_condition", LINK, "true  00:20:10  00:59:40")
+    give_hours(bench, "node_unschedulable", "node_condition")
+    bench.expect(
+        "observed.node_admin_prom",
+        """
+        planned  from      to
+        false    00:30:10  01:00:10
+        """,
+    )
+
+
+def test_a_cordon_that_another_source_knows_is_theirs(bench):
+    give_states(bench, "node_unschedulable", NODE, CORDON)
+    give_hours(bench, "node_unschedulable")
+    bench.given(
+        "raw.node_admin",
+        """
+        cluster  node_uid  kind    from      to
+        c        u-1       cordon  00:29:55  01:00:02
+        """,
+    )
+    bench.expect("observed.node_admin_prom", "node_uid")
+
+
+def test_only_a_changed_xid_is_an_error(bench):
+    give_states(
+        bench,
+        "gpu_xid",
+        GPU,
+        """
+        31  00:00:10  00:09:40
+        79  00:10:10  00:19:40
+        79  00:30:10  00:39:40
+        0   00:40:10  00:44:40
+        79  00:45:10  00:59:40
+        """,
+    )
+    give_hours(bench, "gpu_xid", until=1)
+    bench.expect(
+        "observed.evidence_prom",
+        """
+        t         source  value  node_uid  gpu  origin
+        00:10:10  xid     79     u-1       3    prometheus
+        00:45:10  xid     79     u-1       3    prometheus
+        """,
+    )
+
+
+def test_an_xid_that_changed_in_a_hole_is_dated_by_its_first_sample(bench):
+    give_states(bench, "gpu_xid", GPU, "0  00:00:10  00:09:40\n48  00:30:10  00:59:40")
+    give_hours(bench, "gpu_xid", until=1)
+    bench.expect("observed.evidence_prom", "t         value\n00:30:10  48")
+
+
+def test_an_xid_that_the_kernel_told_of_is_not_told_twice(bench):
+    give_states(
+        bench,
+        "gpu_xid",
+        GPU,
+        """
+        0   00:00:10  00:09:40
+        79  00:10:10  00:19:40
+        48  00:20:10  00:59:40
+        """,
+    )
+    give_hours(bench, "gpu_xid", until=1)
+    bench.given(
+        "raw.evidence",
+        """
+        cluster  t         source  value  node_uid  gpu
+        c        00:09:58  xid     79     u-1       -
+        c        00:09:58  xid     48     u-1       3
+        """,
+    )
+    bench.expect("observed.evidence_prom", "t         value\n00:20:10  48")
+
+
+def test_what_lacks_in_all_series_is_a_gap_told_once_for_queries_of_the_same_span(bench):
+    for query, labels, value in (
+        ("node_condition", READY, "true"),
+        ("node_unschedulable", NODE, "0"),
+        ("node_taint", NODE, "1"),
+    ):
+        give_states(
+            bench, query, labels, f"{value}  00:10:10  00:59:40\n{value}  01:30:10  02:59:40"
+        )
+    # Another node goes on through a part of the hole.
+    give_states(bench, "gpu_xid", GPU, "0  00:00:10  02:59:40")
+    give_hours(
+        bench, "node_condition", "node_unschedulable", "node_taint", "gpu_xid", "gpu_throttle"
+    )
+    bench.expect(
+        "observed.collector_gaps_prom",
+        """
+        source_name  from      to        reason
+        prometheus   00:00     00:10:10  no samples of node_condition, node_unschedulable
+        prometheus   00:59:40  01:30:10  no samples of node_condition, node_unschedulable
+        """,
+    )
+
+
+def test_a_series_that_goes_on_fills_the_hole_of_another(bench):
+    give_states(
+        bench, "node_condition", READY, "true  00:00:10  00:20:10\ntrue  00:40:10  00:59:40"
+    )
+    give_states(bench, "node_condition", LINK, "false  00:00:10  00:59:40")
+    give_hours(bench, "node_condition", until=1)
+    bench.expect("observed.collector_gaps_prom", "source_name")
+
+
+def test_hours_that_nobody_asked_for_in_between_are_a_gap(bench):
+    give_states(
+        bench, "node_condition", READY, "true  00:00:10  00:59:40\ntrue  05:00:10  05:59:40"
+    )
+    bench.given(
+        "raw.prom_slices",
+        """
+        cluster  query           from   to     series  samples
+        c        node_condition  00:00  01:00  1       120
+        c        node_condition  05:00  06:00  1       120
+        """,
+    )
+    bench.expect(
+        "observed.collector_gaps_prom",
+        """
+        from      to        reason
+        00:59:40  05:00:10  no samples of node_condition
+        """,
+    )
+
+
+def test_an_answer_with_a_warning_is_a_gap(bench):
+    give_states(bench, "node_condition", READY, "true  00:00:10  00:59:40")
+    give_hours(bench, "node_condition", until=1, warnings="store a is down")
+    bench.expect(
+        "observed.collector_gaps_prom",
+        """
+        from   to     reason
+        00:00  01:00  node_condition came with a warning: store a is down
+        """,
+    )
+
+
+def test_silence_between_the_first_and_the_last_hour_leaves_no_beats(bench):
+    give_states(
+        bench, "node_condition", READY, "true  00:00:10  00:20:10\ntrue  00:24:10  00:59:40"
+    )
+    give_states(bench, "node_condition", LINK, "false  00:00:10  00:59:40")
+    give_hours(bench, "node_condition", until=1)
+    assert beats(bench) == [
+        ("1970 00:00:00", "2026 00:00:00", 30),
+        ("2026 00:00:10", "2026 00:20:10", 30),
+        ("2026 00:24:10", "2026 01:00:00", 30),
+        ("2026 01:00:00", "2999 00:00:00", 30),
+    ]
+
+
+def test_a_node_that_another_source_saw_ready_was_looked_at(bench):
+    give_states(
+        bench, "node_condition", READY, "true  00:00:10  00:20:10\ntrue  00:50:10  00:59:40"
+    )
+    give_hours(bench, "node_condition", until=1)
+    give_node_object(bench, "00:30:00", "00:40", "True", kind="Ready")
+
+    assert beats(bench)[1:4] == [
+        ("2026 00:00:10", "2026 00:20:10", 30),
+        ("2026 00:30:00", "2026 00:40:00", 30),
+        ("2026 00:50:10", "2026 01:00:00", 30),
+    ]
+
+
+def beats(bench):
+    """The beat trains of the one check of the one node."""
+    bench.rebuild("observed.health_checks_prom")
+    [row] = bench.con.execute(
+        'select node_uid, "check", required, stale_after_s,'
+        " list_transform(beats, lambda beat: {'begin': strftime(beat.\"from\", '%Y %H:%M:%S'),"
+        " 'end': strftime(beat.\"to\", '%Y %H:%M:%S'), 'every_s': beat.every_s})"
+        " from observed.health_checks_prom"
+    ).fetchall()
+    assert row[:4] == ("u-1", "prometheus", True, 75.0)
+    return [tuple(beat.values()) for beat in row[4]]

@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench docs clean
+.PHONY: help setup dev demo test lint format bench docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -29,6 +29,8 @@ lint: $(READY_DEV) ## ruff, mypy, import layers, sqlfluff
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/sqlfluff lint --processes 0 sql
+
+dev: $(READY_DEV) ## add the tools for tests and lint to .venv
 
 format: $(READY_DEV) ## let ruff and sqlfluff rewrite what they can
 	$(BIN)/ruff check --fix

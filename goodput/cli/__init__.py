@@ -89,7 +89,7 @@ class Verbs(click.Group):
 @click.version_option(__version__, prog_name="goodput")
 @click.pass_context
 def main(ctx: click.Context, lake: str | None, config: Path | None, debug: bool) -> None:  # noqa: ARG001
-    r"""Where every paid GPU-second of a training fleet went, and why.
+    """Where every paid GPU-second of a training fleet went, and why.
 
     \b
     Start here:
@@ -98,7 +98,7 @@ def main(ctx: click.Context, lake: str | None, config: Path | None, debug: bool)
       goodput build && goodput report       account for the last whole week
 
     Exit codes: 0 ok, 1 unexpected, 2 usage, 3 a check failed, 4 no data, 5 unreachable.
-    """
+    """  # noqa: D301
     from goodput.cli.common import Context
 
     ctx.obj = Context(lake, config)

@@ -37,13 +37,13 @@ def command(
     with 3 if a check of severity error found rows; the models are there all the same.
     """
     from goodput.warehouse.build import build
-    from goodput.warehouse.windows import default_window
+    from goodput.warehouse.windows import chosen_words, default_window
 
     lake = context.open_lake()
     window = chosen_window(start, end, week)
     if window is None:
         window = default_window(lake, as_of)
-        say(f"window: {window.iso_week}, the last whole week that the data reach")
+        say(chosen_words(window, as_of))
     result = build(lake, window, as_of, {**context.settings.params, **parsed_params(params)})
     say(f"built {result.database}")
     report_checks(result.checks)
@@ -70,6 +70,8 @@ def report_checks(checks: list[CheckResult]) -> None:
     for check in checks:
         if check.rows:
             say(f"{check.severity}: {check.name}: {check.rows} rows. {check.description}")
+            if " " not in check.name:
+                say(f"  goodput query 'from checks.{check.name}'")
     failed = [check.name for check in checks if check.failed]
     say(f"{len(checks) - len(failed)} of {len(checks)} checks hold")
     if failed:

@@ -48,10 +48,10 @@ def command(
     else:
         lake = context.open_lake()
         if window is None:
-            from goodput.warehouse.windows import default_window
+            from goodput.warehouse.windows import chosen_words, default_window
 
             window = default_window(lake, as_of)
-            say(f"window: {window.iso_week}, the last whole week that the data reach")
+            say(chosen_words(window, as_of))
         result = build(lake, window, as_of, context.settings.params)
         warehouse, checks = result.database, result.checks
     write_report(warehouse, out)

@@ -28,6 +28,7 @@ from goodput.warehouse.checks import CHECKS, CheckResult, run_checks
 from goodput.warehouse.connection import connect
 from goodput.warehouse.estimates import fill_intervals
 from goodput.warehouse.gathering import gather
+from goodput.warehouse.halves import LEDGER, book_halves
 from goodput.warehouse.models import Model, find_models
 from goodput.warehouse.rawviews import raw_view_sql
 from goodput.window import Window
@@ -132,6 +133,8 @@ def _build_into(
     load_macros(con)
     record_build(con, lake, snapshot, params)
     for schema, members in groupby(models, key=lambda model: model.schema):
+        if schema == LEDGER:
+            book_halves(con, models)
         con.execute(f"create schema if not exists {schema}")
         for model in members:
             _make(con, model, snapshot, as_of)

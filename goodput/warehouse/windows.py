@@ -13,7 +13,7 @@ _SUNDAY = 6
 
 
 def default_window(lake: Lake, as_of: datetime | None = None) -> Window:
-    """The last ISO week that the data reach to its end; their only week if they do not fill one.
+    """The last ISO week that is over and whose last day the data reach; else their newest week.
 
     Args:
         as_of: later days do not count; None means now.
@@ -21,7 +21,7 @@ def default_window(lake: Lake, as_of: datetime | None = None) -> Window:
     Raises:
         NoData: no row in the lake has a time.
     """
-    now = (as_of or datetime.now(UTC)).date()
+    now = (as_of or datetime.now(UTC)).astimezone(UTC).date()
     days = {
         date.fromisoformat(entry.day)
         for entry in lake.snapshot().entries
@@ -32,7 +32,15 @@ def default_window(lake: Lake, as_of: datetime | None = None) -> Window:
     if not past:
         raise NoData(f"no row in {lake.url} has a time up to {now}; import or collect some first")
     monday = past[-1] - timedelta(days=past[-1].weekday())
-    if past[-1].weekday() != _SUNDAY and past[0] < monday:
+    is_whole = past[-1].weekday() == _SUNDAY and monday + timedelta(days=7) <= now
+    if not is_whole and past[0] < monday:
         monday -= timedelta(days=7)
     start = datetime(monday.year, monday.month, monday.day, tzinfo=UTC)
     return Window(start, start + timedelta(days=7))
+
+
+def chosen_words(window: Window, as_of: datetime | None = None) -> str:
+    """What to tell the user of a window that `default_window` chose."""
+    if window.end > (as_of or datetime.now(UTC)):
+        return f"window: {window.iso_week}, the newest week with data; it is not over yet"
+    return f"window: {window.iso_week}, the last week that the data reach"

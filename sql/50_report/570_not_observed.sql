@@ -62,6 +62,27 @@ gap_time as (
     from gaps
 ),
 
+-- What stands in the API at the first look tells nothing sure of the time before it.
+first_looks as (
+    select cluster, min(epoch_ms(observed_at)) as looked_ms
+    from raw.kube_objects
+    group by cluster
+),
+
+before_looks as (
+    select
+        sum(
+            entry.unit_ms
+            // (epoch_ms(entry.ended_at) - epoch_ms(entry.started_at))
+            * greatest(
+                0,
+                least(epoch_ms(entry.ended_at), look.looked_ms) - epoch_ms(entry.started_at)
+            )
+        ) as unit_ms
+    from ledger.gpu_time as entry
+    inner join first_looks as look on entry.cluster = look.cluster
+),
+
 quarantined as (
     select sum(row_count) as row_count
     from report.quarantine
@@ -95,6 +116,13 @@ from running
 union all
 select 60, 'stale_checks', stale / 5040 / 3600000, paid / 5040 / 3600000, 'GPU-hours'
 from booked
+union all
+select
+    65, 'before_first_look',
+    coalesce(before_looks.unit_ms, 0) / 5040 / 3600000,
+    booked.paid / 5040 / 3600000,
+    'GPU-hours'
+from booked, before_looks
 union all
 select 70, 'collector_gaps', coalesce(gap_ms, 0) / 3600000, null, 'hours'
 from gap_time

@@ -100,6 +100,18 @@ with counted as (
     select 'kernel_events' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.kernel_events
     union all
+    select 'log_reads' as name, count(*) as row_count, max(ingested_at) as newest_at
+    from raw.log_reads
+    union all
+    select 'checkpoint_lists' as name, count(*) as row_count, max(ingested_at) as newest_at
+    from raw.checkpoint_lists
+    union all
+    select 'prom_states' as name, count(*) as row_count, max(ingested_at) as newest_at
+    from raw.prom_states
+    union all
+    select 'prom_slices' as name, count(*) as row_count, max(ingested_at) as newest_at
+    from raw.prom_slices
+    union all
     select 'quarantine' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.quarantine
 )

@@ -5,7 +5,8 @@ import pytest
 
 from goodput.errors import NoData
 from goodput.lake import Lake
-from goodput.warehouse.windows import default_window
+from goodput.warehouse.windows import chosen_words, default_window
+from goodput.window import Window
 
 NOW = datetime(2026, 4, 1, tzinfo=UTC)
 
@@ -28,6 +29,20 @@ def test_the_last_whole_week_that_the_data_reach(tmp_path, days, week):
     lake.publish({"jobs": frame}, ingested_from="a test", ingested_at=None)
 
     assert default_window(lake, NOW).iso_week == week
+
+
+def test_a_week_in_progress_is_not_chosen_while_an_earlier_one_is_there(tmp_path):
+    sunday_night = datetime(2026, 3, 8, 23, tzinfo=UTC)
+    lake = Lake.open(tmp_path / "lake", create=True)
+    ends = [datetime(2026, 2, 27, tzinfo=UTC), datetime(2026, 3, 8, tzinfo=UTC)]
+    frame = pl.DataFrame({"job": ["A", "B"], "ended_at": ends})
+    lake.publish({"jobs": frame}, ingested_from="a test", ingested_at=None)
+
+    window = default_window(lake, sunday_night)
+
+    assert window.iso_week == "2026-W09"
+    assert "the last week" in chosen_words(window, sunday_night)
+    assert "not over yet" in chosen_words(Window.of_week("2026-W10"), sunday_night)
 
 
 def test_rows_without_a_time_give_no_window(tmp_path):

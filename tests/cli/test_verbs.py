@@ -250,7 +250,7 @@ def test_a_build_says_the_week_it_chose(goodput, tables):
     result = goodput("build")
 
     assert result.exit_code == 0
-    assert "window: 2026-W09, the last whole week that the data reach" in result.stderr
+    assert "window: 2026-W09, the last week that the data reach" in result.stderr
 
 
 @pytest.mark.usefixtures("models")

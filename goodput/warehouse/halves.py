@@ -1,0 +1,54 @@
+"""The ledger of the two halves of a window, booked before the whole: windows must add up.
+
+Only the models of the schema `ledger` look at the window, so its halves cost little beside a build.
+"""
+
+from __future__ import annotations
+
+import duckdb
+
+from goodput.warehouse.models import Model
+
+LEDGER = "ledger"
+_BOOK = "gpu_time"
+
+
+def book_halves(con: duckdb.DuckDBPyConnection, models: list[Model]) -> None:
+    """Fills meta.half_window_totals: units × ms that the halves book per device, state and cause.
+
+    Leaves an empty schema `ledger` and the window's variables as they were.
+    """
+    needed = _up_to_the_book(models)
+    con.execute(
+        "create or replace table meta.half_window_totals (cluster varchar, pool varchar, "
+        "node_uid varchar, gpu bigint, state varchar, cause varchar, unit_ms hugeint)"
+    )
+    [(start, end)] = con.execute(
+        "select getvariable('window_start_ms'), getvariable('window_end_ms')"
+    ).fetchall()
+    middle = (start + end) // 2
+    for half in ((start, middle), (middle, end)):
+        _set_window(con, *half)
+        con.execute(f"create schema {LEDGER}")
+        for model in needed:
+            con.execute(f"create table {model.table} as\n{model.sql}")
+        con.execute(
+            "insert into meta.half_window_totals "
+            "select cluster, pool, node_uid, gpu, state, cause, sum(unit_ms) "
+            "from ledger.gpu_time group by all"
+        )
+        con.execute(f"drop schema {LEDGER} cascade")
+    _set_window(con, start, end)
+    con.execute(f"create schema {LEDGER}")
+
+
+def _up_to_the_book(models: list[Model]) -> list[Model]:
+    ledger = [model for model in models if model.schema == LEDGER]
+    names = [model.name for model in ledger]
+    return ledger[: names.index(_BOOK) + 1] if _BOOK in names else []
+
+
+def _set_window(con: duckdb.DuckDBPyConnection, start_ms: int, end_ms: int) -> None:
+    for name, instant in (("window_start", start_ms), ("window_end", end_ms)):
+        con.execute(f"set variable {name}_ms = {instant}::bigint")
+        con.execute(f"set variable {name} = make_timestamptz({instant}::bigint * 1000)")

@@ -186,20 +186,20 @@ custom_events as (
     where not jobs.is_library and phase.kind in ('eval', 'stall', 'data_wait')
 ),
 
+-- Steps follow each other, so only the last one that began before an event can hold it.
 inside as (
     select
         segmented.cluster,
         segmented.job,
         segmented.ordinal,
         sum(epoch_ms(custom.ended_at) - epoch_ms(custom.started_at)) as custom_ms
-    from segmented
-    inner join custom_events as custom
+    from custom_events as custom
+    asof inner join segmented
         on
-            segmented.cluster = custom.cluster
-            and segmented.job = custom.job
-            and segmented.started_at <= custom.started_at
-            and segmented.next_started_at >= custom.ended_at
-    where custom.event = 'custom_start'
+            custom.cluster = segmented.cluster
+            and custom.job = segmented.job
+            and custom.started_at >= segmented.started_at
+    where custom.event = 'custom_start' and segmented.next_started_at >= custom.ended_at
     group by segmented.cluster, segmented.job, segmented.ordinal
 ),
 

@@ -334,7 +334,7 @@ def _reading(
         lines=lines,
         head_bytes=len(source.head),
         head_hash=head_hash(source.head),
-        steps_hash=_steps_hash(result, lines),
+        steps_hash=_steps_hash(result, file["lines"]),
         job=hints.job,
         attempt=hints.attempt,
         tz=hints.tz,
@@ -353,7 +353,9 @@ def _identified(
         own = _hash(f"{reading.log_id} {reading.head_hash}")
         return reading.under(own if is_taken else reading.log_id, None)
     is_shorter = reading.lines < earlier.lines
-    if is_shorter or _steps_hash(result, earlier.lines) == earlier.steps_hash:
+    # The older reading may have taken an unfinished line after its whole ones for a step.
+    alike = {_steps_hash(result, earlier.lines), _steps_hash(result, earlier.lines + 1)}
+    if is_shorter or earlier.steps_hash in alike:
         return reading.under(earlier.log_id, None)
     # More of the log, or a newer goodput, shows other step lines: the older reading was wrong.
     return reading.under(_hash(f"{earlier.log_id} {reading.steps_hash}"), earlier.log_id)

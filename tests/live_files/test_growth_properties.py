@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 from collector_runs import Runs, put
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 
@@ -36,6 +36,7 @@ def _counted(runs):
 
 
 @settings(max_examples=25)
+@example(kinds=["banner", "bar line", "step"], cuts=[(83, True)])  # a bar cut off, then quiet
 @given(
     kinds=st.lists(st.sampled_from(sorted(_LINES)), min_size=1, max_size=30),
     cuts=st.lists(st.tuples(st.integers(0, 2000), st.booleans()), max_size=4),

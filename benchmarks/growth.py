@@ -8,8 +8,10 @@ over log size between the two larger sizes, where the fixed cost of a build weig
 from __future__ import annotations
 
 import math
-import os
+import resource
+import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,6 +26,15 @@ SIZES = (1, 4, 16)
 BASE_JOBS, ATTEMPTS, STEPS, STEP_MS = 10, 10, 1_000, 50_000
 
 _ATTEMPT_MS = 60_480_000
+_THEN_TELL_PEAK = """
+import runpy, sys
+module, sys.argv = sys.argv[1], sys.argv[1:]
+try:
+    runpy.run_module(module, run_name="__main__")
+except SystemExit as end:
+    assert not end.code, end.code
+print(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
+"""
 # Columns of each typed table, from job j, attempt a and step k; every span lies within a week.
 _SQL = f"""
     nodes: select concat('n', j) as node_uid, 'train' as pool, 8 as gpus, $start as registered_at
@@ -86,14 +97,19 @@ def _build(folder: Path, jobs: int) -> Cost:
             needs_start = {"start": START} if "$start" in sql else {}
             frame = con.sql(sql, params={"jobs": jobs, **needs_start}).pl()
             lake.publish({name: frame}, ingested_from="benchmark", ingested_at=None)
-    cpu, peak = _run("-m", "goodput", "--lake", str(folder), "build", *_window())
-    scan = (
-        "import duckdb, sys; duckdb.connect().execute('select sum(epoch_ms(start)), sum(step) "
-        "from read_parquet(?)', [sys.argv[1:]]).fetchall()"
-    )
-    idle, _ = _run("-c", "import duckdb; duckdb.connect()")
-    scanned, _ = _run("-c", scan, *lake.files("steps"))
-    return Cost(jobs * ATTEMPTS * STEPS, cpu, peak, max(scanned - idle, 0.001))
+    cpu, peak = _run("goodput", "--lake", str(folder), "build", *_window())
+    scanned = _scan_seconds(lake.files("steps"))
+    return Cost(jobs * ATTEMPTS * STEPS, cpu, peak, scanned)
+
+
+def _scan_seconds(files: list[str]) -> float:
+    """CPU seconds of one scan of two columns, in this process."""
+    with duckdb.connect() as con:
+        started = time.process_time()
+        con.execute(
+            "select sum(epoch_ms(start)), sum(step) from read_parquet(?)", [files]
+        ).fetchall()
+        return time.process_time() - started
 
 
 def _queries() -> list[tuple[str, str]]:
@@ -113,13 +129,17 @@ def _window() -> tuple[str, ...]:
 
 
 def _run(*words: str) -> tuple[float, float]:
-    """CPU seconds and peak memory in MB of one Python process."""
-    with Path(os.devnull).open("wb") as nowhere:
-        quiet = [(os.POSIX_SPAWN_DUP2, nowhere.fileno(), descriptor) for descriptor in (1, 2)]
-        pid = os.posix_spawn(
-            sys.executable, [sys.executable, *words], os.environ, file_actions=quiet
-        )
-        _, status, usage = os.wait4(pid, 0)
-    if status:
-        raise RuntimeError(f"python {' '.join(words[:3])} … ended with {status}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    """CPU seconds and peak memory in MB of one Python process.
+
+    The peak is its own VmHWM: what wait4() tells of a child is never less than its parent's.
+    """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-c", _THEN_TELL_PEAK, *words],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return cpu, int(done.stdout.split()[-1]) / 1024

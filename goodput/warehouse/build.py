@@ -134,7 +134,7 @@ def _build_into(
     record_build(con, lake, snapshot, params)
     for schema, members in groupby(models, key=lambda model: model.schema):
         if schema == LEDGER:
-            book_halves(con, models)
+            book_halves(con, models, lambda model: _make(con, model, snapshot, as_of))
         con.execute(f"create schema if not exists {schema}")
         for model in members:
             _make(con, model, snapshot, as_of)

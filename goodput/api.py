@@ -93,8 +93,8 @@ class Warehouse:
         return f"Warehouse({self.lake.url!r})"
 
     def _built(self) -> duckdb.DuckDBPyConnection:
-        path = self.lake.warehouse_path
-        if not path.is_file():
+        path = self.lake.built_warehouse()
+        if path is None:
             raise NoData(f"nothing has been built from {self.lake.url}; run `goodput build` first")
         return connect(path, read_only=True)
 

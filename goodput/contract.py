@@ -62,6 +62,7 @@ class RawTable:
         columns: name to DuckDB type in the order of the DDL, provenance included.
         required: the columns that are NOT NULL.
         day: the column whose UTC day partitions the lake; None where rows have no time.
+        sorted_by: the columns that order the rows of a file, so that it packs and sorts well.
     """
 
     name: str
@@ -70,6 +71,7 @@ class RawTable:
     required: tuple[str, ...]
     checks: tuple[Check, ...]
     day: str | None
+    sorted_by: tuple[str, ...]
 
     @property
     def domain_columns(self) -> dict[str, DuckDBPyType]:
@@ -135,8 +137,10 @@ def _read_back(
 ) -> RawTable:
     relation = con.table(model.table)
     day = model.keys.get("day")
-    if day is not None and day not in relation.columns:
-        raise GoodputError(f"{model.path.name} says `-- day: {day}`, but has no such column")
+    named = [column.strip() for column in model.keys.get("sorted by", day or "").split(",")]
+    sorted_by = tuple(column for column in named if column)
+    for column in {*sorted_by, *([day] if day else [])} - set(relation.columns):
+        raise GoodputError(f"the header of {model.path.name} names {column}, which it has not")
     return RawTable(
         name=model.name,
         description=model.description,
@@ -148,6 +152,7 @@ def _read_back(
             if kind == "CHECK"
         ),
         day=day,
+        sorted_by=sorted_by,
     )
 
 

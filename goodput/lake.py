@@ -1,14 +1,16 @@
 """The lake: raw rows as Parquet files, and a log of commits that says which files count.
 
-Layout, under any folder or object store that pyarrow.fs can reach:
+Layout, in a folder or below a prefix of an object store (goodput.lakefiles knows the difference):
 
     <lake>/raw/<table>/day=2026-11-23/<commit>.parquet
     <lake>/manifest/<commit>.json
+    <lake>/warehouse.duckdb
 
-A commit is one small immutable JSON file, put in a single step after all its data files are whole.
-Readers take only files that a commit names. So a reader sees all of a publish or nothing of it, and
-a writer that is killed leaves files that nobody names; `compact` sweeps them later. No locks are
-needed, and nothing is ever changed in place.
+A commit is one small immutable JSON file, put in a single step after all its data files are whole,
+and only if no other has its name: else it is put under another name. Readers take only files that a
+commit names. So a reader sees all of a publish or nothing of it, and a writer that is killed leaves
+files that nobody names; `compact` sweeps them later. No locks are needed, and nothing is ever
+changed in place, but for the database of the last build, which is replaced in one step.
 
 A row's identity is its content: `row_id` is a hash over what the row says, not over where it was
 read. Publishing drops rows that the lake already has, so whatever ran twice adds nothing. Two
@@ -19,11 +21,9 @@ row per row_id (staging does), and `compact` removes the copy.
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,9 +31,9 @@ from typing import TYPE_CHECKING
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import fs as pafs
 
 from goodput.errors import GoodputError, NoData, SourceUnreachable
+from goodput.lakefiles import MANIFEST, LakeFiles, StoredFile, open_files
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,6 +43,7 @@ NO_DAY = "none"
 
 _VERSION = 1
 _LIST_ATTEMPTS = 5
+_NAME_ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
@@ -117,13 +118,29 @@ class Commit:
 class Snapshot:
     """What counts in the lake at one moment."""
 
-    root: str
+    place: LakeFiles
     commits: tuple[Commit, ...]
     entries: tuple[LakeFile, ...]
 
     def files(self, table: str) -> list[str]:
-        """The full paths of a table's files, in a stable order."""
-        return [f"{self.root}/{entry.path}" for entry in self.entries if entry.table == table]
+        """The paths of a table's files on this machine, in a stable order.
+
+        Raises:
+            GoodputError: a file was swept since, or is missing.
+            SourceUnreachable: the lake's place does not answer.
+        """
+        sizes = {entry.path: entry.bytes for entry in self.entries if entry.table == table}
+        try:
+            return [str(path) for path in self.place.fetch(sizes)]
+        except FileNotFoundError as error:
+            raise GoodputError(
+                f"a file of raw.{table} went from {self.place.name} since the manifest was read"
+                f" ({error}); run it again"
+            ) from None
+
+    def rows(self, tables: Iterable[str]) -> int:
+        """How many rows some tables have together."""
+        return sum(entry.rows for entry in self.entries if entry.table in tables)
 
     @property
     def tables(self) -> list[str]:
@@ -157,64 +174,71 @@ def new_run_id(now: datetime | None = None) -> str:
 
 
 class Lake:
-    """Raw rows in Parquet under one folder or object-store prefix."""
+    """Raw rows in Parquet under one folder or object-store prefix.
 
-    def __init__(self, url: str, filesystem: pafs.FileSystem, root: str, *, is_local: bool) -> None:
-        self.url = url
-        self.root = root
-        self.is_local = is_local
-        self._fs = filesystem
+    Attributes:
+        url: where it is, as it may be shown and stored.
+        local_root: the folder on this machine below which what was read of it lies.
+    """
+
+    def __init__(self, place: LakeFiles) -> None:
+        self.url = place.name
+        self.local_root = place.local_root
+        self._place = place
 
     @classmethod
     def open(cls, url: str | Path, create: bool = False) -> Lake:
-        """The lake at a local path or a URL such as file:///data/lake or s3://bucket/prefix.
+        """The lake at a local path or an address such as file:///data/lake or s3://bucket/prefix.
 
         Args:
             create: make it if it is not there yet.
 
         Raises:
+            UsageError: no such kind of address.
             NoData: there is no lake, and `create` was not asked for.
             SourceUnreachable: the place cannot be reached.
         """
-        text = str(url)
+        lake = cls(open_files(str(url)))
         try:
-            if "://" in text:
-                filesystem, root = pafs.FileSystem.from_uri(text)
-            else:
-                filesystem, root = pafs.LocalFileSystem(), str(Path(text).absolute())
-            lake = cls(text, filesystem, root.rstrip("/"), is_local=filesystem.type_name == "local")
             if create:
-                filesystem.create_dir(f"{lake.root}/manifest", recursive=True)
-            elif not lake._exists():
+                lake._place.make()
+            elif not lake._place.exists():
                 raise NoData(
-                    f"there is no lake at {text}; make one: `goodput import` or `goodput collect`"
+                    f"there is no lake at {lake.url}; make one: `goodput import` or"
+                    " `goodput collect`"
                 )
-        except (OSError, pa.ArrowException) as error:
-            raise SourceUnreachable(f"the lake {text} cannot be reached: {error}") from None
+        except OSError as error:
+            raise SourceUnreachable(f"the lake {lake.url} cannot be reached: {error}") from None
         return lake
 
     @property
-    def warehouse_path(self) -> Path:
-        """The DuckDB file that a build makes: in a local lake, else in the user's cache."""
-        if self.is_local:
-            return Path(self.root) / "warehouse.duckdb"
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        return (
-            cache / "goodput" / self.url.replace("://", "-").replace("/", "-") / "warehouse.duckdb"
-        )
-
-    @property
     def raw_root(self) -> str:
-        """The folder that holds every data file."""
-        return f"{self.root}/raw"
+        """The folder on this machine that holds every data file that was read."""
+        return str(self.local_root / "raw")
+
+    def built_warehouse(self) -> Path | None:
+        """The DuckDB file of the last build, on this machine; None if nothing has been built.
+
+        Raises:
+            SourceUnreachable: the lake's place does not answer.
+        """
+        return self._place.built_warehouse()
+
+    def install_warehouse(self, built: Path) -> Path:
+        """Makes a DuckDB file below local_root the last build; gives where it lies now.
+
+        Raises:
+            SourceUnreachable: the lake's place does not answer.
+        """
+        return self._place.install_warehouse(built)
 
     def is_writable(self) -> bool:
         """Whether this process could publish: tried by writing a file and deleting it."""
-        probe = f"manifest/.probe-{secrets.token_hex(4)}.tmp"
+        probe = f"{MANIFEST}/.probe-{secrets.token_hex(4)}.tmp"
         try:
             self._put(probe, b"")
-            self._fs.delete_file(f"{self.root}/{probe}")
-        except OSError:
+            self._delete(probe)
+        except (OSError, SourceUnreachable):
             return False
         return True
 
@@ -222,23 +246,21 @@ class Lake:
         """What counts now. Take one and keep it for a consistent view of several tables."""
         for _ in range(_LIST_ATTEMPTS):
             try:
-                return _snapshot(self.root, self._read_commits())
+                snapshot = _snapshot(self._place, self._read_commits())
             except FileNotFoundError:
                 continue  # a compaction folded a commit between listing and reading: list again
+            live = {entry.path for entry in snapshot.entries}
+            self._place.forget(live | {_manifest_path(commit.name) for commit in snapshot.commits})
+            return snapshot
         raise GoodputError(f"the manifest of {self.url} keeps changing; try again")
 
     def files(self, table: str) -> list[str]:
-        """The full paths of the files that make up a raw table now."""
+        """The paths on this machine of the files that make up a raw table now."""
         return self.snapshot().files(table)
 
     def read(self, table: str, columns: Sequence[str]) -> pa.Table:
         """Some columns of all rows of a raw table; a column that a file has not yet is left out."""
-        snapshot = self.snapshot()
-        parts = [
-            self._read(entry.path, list(columns))
-            for entry in snapshot.entries
-            if entry.table == table
-        ]
+        parts = [_read(path, columns) for path in self.snapshot().files(table)]
         return pa.concat_tables(parts, promote_options="default") if parts else pa.table({})
 
     def publish(
@@ -272,7 +294,8 @@ class Lake:
             for table, frame in tables.items():
                 given = rows.with_row_ids(con, table, frame)
                 days = set(rows.days_of(table, given, NO_DAY))
-                fresh = rows.without(given, self._row_ids(snapshot, table, days))
+                known = [part["row_id"] for part in self._parts(snapshot, table, days)]
+                fresh = rows.without(given, known)
                 fresh = rows.with_provenance(fresh, ingested_from, ingested_at, run)
                 files += self._write(commit_name, table, fresh, run)
                 added[table] = fresh.height
@@ -305,42 +328,32 @@ class Lake:
 
     # ---------------------------------------------------------------- reading
 
-    def _exists(self) -> bool:
-        (info,) = self._fs.get_file_info([f"{self.root}/manifest"])
-        return bool(info.type == pafs.FileType.Directory)
-
-    def _list(self, folder: str, recursive: bool = False) -> list[pafs.FileInfo]:
-        selector = pafs.FileSelector(
-            f"{self.root}/{folder}", recursive=recursive, allow_not_found=True
-        )
-        return [info for info in self._fs.get_file_info(selector) if info.is_file]
+    def _list(self, folder: str) -> list[StoredFile]:
+        return self._place.listing(folder)
 
     def _read_commits(self) -> list[Commit]:
-        names = sorted(
-            info.base_name.removesuffix(".json")
-            for info in self._list("manifest")
-            if info.base_name.endswith(".json") and not info.base_name.startswith(".")
-        )
-        commits = []
-        for name in names:
-            with self._fs.open_input_stream(self._manifest_path(name)) as stream:
-                commits.append(Commit.from_json(name, stream.read()))
-        return commits
+        sizes = {
+            file.path: file.size
+            for file in self._list(MANIFEST)
+            if file.path.endswith(".json") and "/." not in file.path
+        }
+        paths = sorted(self._place.fetch(sizes), key=lambda path: path.stem)
+        return [Commit.from_json(path.stem, path.read_bytes()) for path in paths]
 
-    def _manifest_path(self, name: str) -> str:
-        return f"{self.root}/manifest/{name}.json"
+    def read_file(self, entry: LakeFile, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows of one data file; a column that it has not yet is left out."""
+        [path] = self._place.fetch({entry.path: entry.bytes})
+        return _read(path, columns)
 
-    def _read(self, path: str, columns: list[str] | None = None) -> pa.Table:
-        with self._fs.open_input_file(f"{self.root}/{path}") as source:
-            return pq.ParquetFile(source).read(columns=columns)
-
-    def _row_ids(self, snapshot: Snapshot, table: str, days: set[str]) -> list[pa.ChunkedArray]:
-        """The row ids that the lake has on some days of a table."""
-        return [
-            self._read(entry.path, ["row_id"])["row_id"]
+    def _parts(self, snapshot: Snapshot, table: str, days: set[str]) -> Iterator[pa.Table]:
+        """The row ids that the lake has on some days of a table, by file."""
+        sizes = {
+            entry.path: entry.bytes
             for entry in snapshot.entries
             if entry.table == table and entry.day in days
-        ]
+        }
+        for path in self._place.fetch(sizes):
+            yield _read(path, ["row_id"])
 
     # ---------------------------------------------------------------- writing
 
@@ -350,33 +363,24 @@ class Lake:
         from goodput import rows
 
         for day, part in rows.by_day(table, frame, NO_DAY):
-            content = rows.to_parquet(part)
+            content = rows.to_parquet(part).to_pybytes()
             path = f"raw/{table}/day={day}/{commit_name}.parquet"
             self._put(path, content)
             yield LakeFile(path, table, day, part.height, len(content), run_id)
 
-    def _put(self, path: str, content: bytes | pa.Buffer) -> None:
-        """Writes one whole file, durably where the store leaves that to us."""
-        full = f"{self.root}/{path}"
-        if not self.is_local:
-            with self._fs.open_output_stream(full) as stream:
-                stream.write(content)
-            return
-        Path(full).parent.mkdir(parents=True, exist_ok=True)
-        with Path(full).open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+    def _put(self, path: str, content: bytes) -> None:
+        self._place.create(path, content)
 
     def _commit(self, commit: Commit) -> None:
-        """Makes a commit visible in one step: a rename locally, a put on an object store."""
-        path = f"manifest/{commit.name}.json"
-        if not self.is_local:
-            self._put(path, commit.to_json())
-            return
-        scratch = f"manifest/.{commit.name}.tmp"
-        self._put(scratch, commit.to_json())
-        Path(f"{self.root}/{scratch}").replace(f"{self.root}/{path}")
+        """Makes a commit visible in one step, under another name if its own is taken."""
+        for _ in range(_NAME_ATTEMPTS):
+            try:
+                self._put(_manifest_path(commit.name), commit.to_json())
+            except FileExistsError:
+                commit = replace(commit, name=f"{commit.run_id}-{secrets.token_hex(4)}")
+            else:
+                return
+        raise GoodputError(f"the manifest of {self.url} takes no commit; check who writes to it")
 
     def _merge_closed_days(
         self, snapshot: Snapshot, today: str, name: str
@@ -392,7 +396,7 @@ class Lake:
         for (table, day), entries in sorted(groups.items()):
             if len(entries) < 2 or (day != NO_DAY and day >= today):
                 continue
-            frame, copies = rows.first_known(table, [self._read(entry.path) for entry in entries])
+            frame, copies = rows.first_known(table, [self.read_file(entry) for entry in entries])
             duplicates += copies
             merged += self._write(name, table, frame, name)
             replaced |= {entry.path for entry in entries}
@@ -416,7 +420,7 @@ class Lake:
             )
         )
         for commit in folded:
-            self._delete(self._manifest_path(commit))
+            self._delete(_manifest_path(commit))
 
     def _sweep(self, before: datetime) -> int:
         """Deletes data files that do not count, if they stopped counting or were left before."""
@@ -424,27 +428,35 @@ class Lake:
         live = {entry.path for entry in snapshot.entries}
         replaced = {path: at for commit in snapshot.commits for path, at in commit.replaces.items()}
         removed = 0
-        for info in self._list("raw", recursive=True) + self._list("manifest"):
-            path = info.path[len(self.root) + 1 :]
-            if path in live or path.endswith(".json"):
+        for file in self._list("raw") + self._list(MANIFEST):
+            if file.path in live or file.path.endswith(".json"):
                 continue
-            since = datetime.fromisoformat(replaced[path]) if path in replaced else info.mtime
-            if since is not None and since < before:
-                self._delete(info.path)
+            since = file.written_at
+            if file.path in replaced:
+                since = datetime.fromisoformat(replaced[file.path])
+            if since < before:
+                self._delete(file.path)
                 removed += 1
         return removed
 
     def _delete(self, path: str) -> None:
-        with suppress(FileNotFoundError):  # another compaction may have been faster
-            self._fs.delete_file(path)
+        self._place.delete(path)
 
 
-def _snapshot(root: str, commits: list[Commit]) -> Snapshot:
+def _manifest_path(name: str) -> str:
+    return f"{MANIFEST}/{name}.json"
+
+
+def _read(path: str | Path, columns: Sequence[str] | None) -> pa.Table:
+    return pq.ParquetFile(path).read(columns=None if columns is None else list(columns))
+
+
+def _snapshot(place: LakeFiles, commits: list[Commit]) -> Snapshot:
     folded = {name for commit in commits for name in commit.folds}
     current = tuple(commit for commit in commits if commit.name not in folded)
     dead = {path for commit in current for path in commit.replaces}
     live = {file.path: file for commit in current for file in commit.files if file.path not in dead}
-    return Snapshot(root, current, tuple(live[path] for path in sorted(live)))
+    return Snapshot(place, current, tuple(live[path] for path in sorted(live)))
 
 
 def _now_text() -> str:

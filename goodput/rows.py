@@ -16,7 +16,7 @@ from goodput.contract import children, polars_schema, quoted, raw_table
 from goodput.errors import GoodputError
 
 DEFAULT_CLUSTER = "default"
-_ROW_GROUP_ROWS = 250_000
+_ROW_GROUP_ROWS = 122_880
 
 
 def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
@@ -117,13 +117,13 @@ def days_of(table: str, frame: pl.DataFrame, none: str) -> pl.Series:
 
 
 def by_day(table: str, frame: pl.DataFrame, none: str) -> list[tuple[str, pl.DataFrame]]:
-    """The rows of each day, in the order of their times."""
-    column = raw_table(table).day
+    """The rows of each day, in the order that the table's files keep."""
+    order = raw_table(table).sorted_by
     parts = frame.with_columns(days_of(table, frame, none).alias("partition day")).partition_by(
         "partition day", as_dict=True, include_key=False
     )
     return [
-        (str(day), part.sort(column, maintain_order=True) if column else part)
+        (str(day), part.sort(order, maintain_order=True) if order else part)
         for (day,), part in sorted(parts.items())
     ]
 

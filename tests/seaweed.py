@@ -26,8 +26,17 @@ class S3Server:
 
     def url(self, path: str) -> str:
         """The address of a bucket or of what is in one, with everything needed to reach it."""
-        options = f"endpoint_override=127.0.0.1:{self.port}&scheme=http&region=us-east-1"
-        return f"s3://{_KEY}:{_SECRET}@{path}?{options}&allow_bucket_creation=true"
+        options = f"endpoint=http://127.0.0.1:{self.port}&region=us-east-1"
+        return f"s3://{_KEY}:{_SECRET}@{path}?{options}"
+
+    def environment(self, user: str = _KEY) -> dict[str, str]:
+        """The variables by which S3's tools find the server; see `running` for the users."""
+        return {
+            "AWS_ACCESS_KEY_ID": user,
+            "AWS_SECRET_ACCESS_KEY": _SECRET,
+            "AWS_REGION": "us-east-1",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}",
+        }
 
     def filesystem(self) -> pafs.FileSystem:
         """The store as pyarrow sees it."""
@@ -58,14 +67,26 @@ def weed() -> str | None:
 def running(folder: Path) -> Iterator[S3Server]:
     """Starts a server that keeps its data in a folder; stops it when left.
 
+    Besides the user of `url` there are `reader` and `lister`, who may do no more than that.
+
     Raises:
         TimeoutError: it does not answer, with the end of what it printed.
     """
     master, volume, filer, s3, *grpc = _free_ports(8)
     config = folder / "s3.json"
-    credentials = [{"accessKey": _KEY, "secretKey": _SECRET}]
-    identity = {"name": _KEY, "credentials": credentials, "actions": ["Admin", "Read", "Write"]}
-    config.write_text(json.dumps({"identities": [identity]}))
+    identities = [
+        {
+            "name": user,
+            "credentials": [{"accessKey": user, "secretKey": _SECRET}],
+            "actions": actions,
+        }
+        for user, actions in {
+            _KEY: ["Admin", "Read", "List", "Write"],
+            "reader": ["Read", "List"],
+            "lister": ["List"],
+        }.items()
+    ]
+    config.write_text(json.dumps({"identities": identities}))
     options = {
         "dir": folder,
         "ip": "127.0.0.1",
@@ -98,12 +119,8 @@ def running(folder: Path) -> Iterator[S3Server]:
         _wait(server, process, printed)
         yield server
     finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.kill()  # its data goes with it, and a polite end takes it half a minute
+        process.wait()
 
 
 def _wait(server: S3Server, process: subprocess.Popen, printed: Path) -> None:

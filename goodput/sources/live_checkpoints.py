@@ -194,10 +194,12 @@ def _is_same(row: Row, other: Row) -> bool:
 
 def _is_crumbling(row: Row, last: Row) -> bool:
     """Whether a whole checkpoint lost files and got none: it is being deleted, not written."""
+    if not last["is_complete"] or last["files"] is None:
+        return False
+    if row["files"] is None:
+        return True  # its folder is left, with nothing in it
     return bool(
-        last["is_complete"]
-        and row["is_complete"] is False
-        and row["files"] is not None
+        row["is_complete"] is False
         and row["files"] < last["files"]
         and row["last_written_at"] <= last["last_written_at"]
     )

@@ -1,7 +1,6 @@
-"""Where files lie: local folders, NFS and object stores, listed and read through pyarrow.fs.
+"""Where files lie: local folders, NFS and object stores, listed and read.
 
-A place is a path or an address such as s3://bucket/prefix. What its address says besides (keys,
-endpoint, region) is used to reach it and never shown or stored.
+A place is a path or an address such as s3://bucket/prefix; goodput.stores reaches the latter.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import glob
 import os
 import stat
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,12 +16,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO
 
-import pyarrow as pa
-from pyarrow import fs as pafs
+from goodput.errors import NoData, SourceUnreachable
+from goodput.stores import Item, ObjectStore, local_path
 
-from goodput.errors import NoData, SourceUnreachable, UsageError
-
-_STREAM_BYTES = 1 << 20
 # In an address a question mark begins its options.
 _LOCAL_WILD = frozenset("*?[")
 _REMOTE_WILD = frozenset("*[")
@@ -63,8 +60,9 @@ class Place:
 
     name: str
     path: str
-    filesystem: pafs.FileSystem
+    store: ObjectStore | None = None
     pattern: tuple[str, ...] = ()
+    is_part: bool = False
 
     @classmethod
     def open(cls, text: str) -> Place:
@@ -73,28 +71,14 @@ class Place:
         Raises:
             UsageError: no such kind of address, or one that cannot be understood.
         """
-        if "://" not in text:
-            path = text.rstrip("/") or "/"
-            return cls(path, path, pafs.LocalFileSystem())
-        scheme, _, rest = text.partition("://")
-        where, mark, options = rest.partition("?")
+        path = local_path(text)
+        if path is not None:
+            path = path.rstrip("/") or "/"
+            return cls(path, path)
+        where, mark, options = text.partition("?")
         fixed, pattern = _split_pattern(where)
-        try:
-            filesystem, path = pafs.FileSystem.from_uri(f"{scheme}://{fixed}{mark}{options}")
-        except (OSError, ValueError, pa.ArrowException) as error:
-            # The text of the error may repeat the address with its keys.
-            raise UsageError(
-                f"an address with {scheme}:// cannot be opened ({type(error).__name__}): check its"
-                " form (s3://bucket/prefix, gs://, abfs://, file:///folder) and its options"
-            ) from None
-        path = path.rstrip("/") or "/"
-        is_local = isinstance(filesystem, pafs.LocalFileSystem)
-        return cls(path if is_local else f"{scheme}://{path}", path, filesystem, pattern)
-
-    @property
-    def is_local(self) -> bool:
-        """Whether it is a folder or file of this machine, NFS included."""
-        return isinstance(self.filesystem, pafs.LocalFileSystem)
+        store = ObjectStore.open(f"{fixed}{mark}{options}")
+        return cls(store.name, store.prefix, store, pattern)
 
     def listing(self) -> Listing:
         """Everything below, or the file itself; hidden folders (.git, .snapshot) are left out.
@@ -104,10 +88,10 @@ class Place:
             SourceUnreachable: the store does not answer, or refuses.
         """
         try:
-            return self._local() if self.is_local else self._remote()
+            return self._remote(self.store) if self.store else self._local()
         except FileNotFoundError:
             raise NoData(f"there is no file or folder {self.name}; check the path") from None
-        except (OSError, pa.ArrowException) as error:
+        except OSError as error:
             raise SourceUnreachable(f"{self.name} cannot be listed: {error}") from None
 
     def read(self, stored: Stored) -> IO[bytes]:
@@ -116,10 +100,9 @@ class Place:
         Raises:
             OSError: it cannot be opened; reading may raise it, too.
         """
-        if self.is_local:
-            return Path(stored.path).open("rb")
-        stream: IO[bytes] = self.filesystem.open_input_stream(stored.path, None, _STREAM_BYTES)
-        return stream
+        if self.store:
+            return self.store.stream(stored.path, stored.size or 0)
+        return Path(stored.path).open("rb")
 
     def read_at(self, stored: Stored, offset: int, size: int) -> bytes:
         """Some bytes of a file, fewer at its end.
@@ -127,12 +110,11 @@ class Place:
         Raises:
             OSError: it cannot be read.
         """
-        if self.is_local:
-            with Path(stored.path).open("rb") as file:
-                file.seek(offset)
-                return file.read(size)
-        with self.filesystem.open_input_file(stored.path) as remote:
-            return bytes(remote.read_at(size, offset))
+        if self.store:
+            return self.store.read(stored.path, offset, size)
+        with Path(stored.path).open("rb") as file:
+            file.seek(offset)
+            return file.read(size)
 
     def _local(self) -> Listing:
         info = os.stat(self.path)  # noqa: PTH116 - names need not be text
@@ -143,20 +125,23 @@ class Place:
             listing.entries.append(_local_file(self.path, info))
         return listing
 
-    def _remote(self) -> Listing:
-        (here,) = self.filesystem.get_file_info([self.path])
-        if here.type == pafs.FileType.NotFound:
-            raise FileNotFoundError
-        infos = [here]
-        if not here.is_file:
-            infos = self.filesystem.get_file_info(pafs.FileSelector(self.path, recursive=True))
-        entries = [self._stored(info) for info in infos if self._is_wanted(info.path)]
-        return Listing(sorted(entries, key=lambda entry: entry.name))
+    def _remote(self, store: ObjectStore) -> Listing:
+        items, flaws = store.listing(self.path)
+        if not items and not flaws and self.path:
+            here = store.head(self.path)
+            if here is None:
+                raise FileNotFoundError
+            return Listing([self._stored(here)])
+        paths = [item.path for item in items]
+        files = [item for item in items if item.size or not _is_folder(item.path, paths)]
+        entries = [self._stored(item) for item in files if self._is_wanted(item.path)]
+        return Listing(entries, [f"{self.name}: {flaw}" for flaw in flaws])
 
-    def _stored(self, info: pafs.FileInfo) -> Stored:
-        name = f"{self.name}{info.path.removeprefix(self.path)}"
-        written = None if info.mtime_ns is None else _instant(info.mtime_ns)
-        return Stored(name, info.path, info.size if info.is_file else None, written)
+    def _stored(self, item: Item) -> Stored:
+        below = item.path.removeprefix(self.path).strip("/")
+        name = f"{self.name}/{below}" if below else self.name
+        written = item.written_at.replace(microsecond=item.written_at.microsecond // 1000 * 1000)
+        return Stored(name, item.path, item.size, written)
 
     def _is_wanted(self, path: str) -> bool:
         parts = path.removeprefix(self.path).strip("/").split("/")
@@ -171,9 +156,10 @@ def places(text: str) -> list[Place]:
         NoData: no local file has a name like that.
         UsageError: as `Place.open`.
     """
-    if "://" in text or not _LOCAL_WILD & set(text) or os.path.lexists(text):
+    path = local_path(text)
+    if path is None or not _LOCAL_WILD & set(path) or os.path.lexists(path):
         return [Place.open(text)]
-    if not (paths := sorted(glob.glob(text, recursive=True))):  # noqa: PTH207 - paths as given
+    if not (paths := sorted(glob.glob(path, recursive=True))):  # noqa: PTH207 - paths as given
         raise NoData(f"no file or folder has a name like {text}; check the pattern")
     return [Place.open(path) for path in paths]
 
@@ -183,6 +169,13 @@ def _split_pattern(where: str) -> tuple[str, tuple[str, ...]]:
     parts = where.split("/")
     wild = next((n for n, part in enumerate(parts) if _REMOTE_WILD & set(part)), len(parts))
     return "/".join(parts[:wild]), tuple(parts[wild:])
+
+
+def _is_folder(path: str, paths: list[str]) -> bool:
+    """Whether others of the sorted paths lie below: consoles put empty objects for folders."""
+    below = f"{path}/"
+    position = bisect_left(paths, below)
+    return position < len(paths) and paths[position].startswith(below)
 
 
 def _matches(parts: list[str], pattern: tuple[str, ...]) -> bool:

@@ -2,6 +2,7 @@
 --
 -- grain: row
 -- day: end
+-- sorted by: cluster, job, attempt, end
 
 create table raw.steps (
     cluster varchar not null,

@@ -5,6 +5,7 @@
 --
 -- grain: row
 -- day: ended_at
+-- sorted by: cluster, log_id, segment, ended_at
 
 create table raw.log_steps (
     cluster varchar not null,

@@ -46,11 +46,14 @@ known_jobs as (
 ),
 
 labels as (
-    select distinct
-        cluster,
-        job,
-        trim(unnest([job, name, lineage]), '/') as label
+    select
+        known_jobs.cluster,
+        trim(texts.label, '/') as label,
+        min(known_jobs.job) as job
     from known_jobs
+    cross join unnest([known_jobs.job, known_jobs.name, known_jobs.lineage]) as texts(label)
+    where trim(texts.label, '/') <> ''
+    group by known_jobs.cluster, trim(texts.label, '/')
 ),
 
 -- The newest listing of a path is what is there now.
@@ -65,23 +68,56 @@ listed as (
         ) = 1
 ),
 
+-- Each run of names in a path, of as many names as some label has: what a label can be equal to.
+label_lengths as (
+    select distinct len(string_split(label, '/')) as name_count
+    from labels
+),
+
+named as (
+    select
+        cluster,
+        path,
+        step,
+        string_split(concat('/', root, '/', path, '/'), '/') as names
+    from listed
+),
+
+runs as (
+    select distinct
+        named.cluster,
+        named.path,
+        named.step,
+        array_to_string(
+            named.names[starts.first_name:starts.first_name + label_lengths.name_count - 1], '/'
+        ) as label
+    from named
+    cross join label_lengths
+    cross join
+        unnest(range(2, len(named.names) - label_lengths.name_count + 1)) as starts(first_name)
+),
+
+owners as (
+    select
+        runs.cluster,
+        runs.path,
+        runs.step,
+        labels.job
+    from runs
+    inner join labels using (cluster, label)
+    qualify
+        row_number() over (
+            partition by runs.cluster, runs.path, runs.step
+            order by length(labels.label) desc, labels.job
+        ) = 1
+),
+
 matched as (
     select
         listed.*,
-        labels.job as matched_job
+        owners.job as matched_job
     from listed
-    left join labels
-        on
-            listed.cluster = labels.cluster
-            and labels.label <> ''
-            and contains(
-                concat('/', listed.root, '/', listed.path, '/'), concat('/', labels.label, '/')
-            )
-    qualify
-        row_number() over (
-            partition by listed.cluster, listed.path, listed.step
-            order by length(labels.label) desc nulls last, labels.job
-        ) = 1
+    left join owners using (cluster, path, step)
 )
 
 select

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goodput.errors import GoodputError, NoData, SourceUnreachable
+from goodput.errors import GoodputError, NoData, SourceUnreachable, UsageError
 from goodput.lake import Lake
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -215,7 +215,7 @@ def test_a_place_that_cannot_be_reached_is_said_to_be(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(SourceUnreachable, match="cannot be reached"):
         Lake.open(tmp_path / "file" / "lake", create=True)
-    with pytest.raises(SourceUnreachable, match="cannot be reached"):
+    with pytest.raises(UsageError, match="an address with gopher:// cannot be opened; the forms"):
         Lake.open("gopher://host/lake")
 
 

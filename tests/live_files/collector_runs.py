@@ -9,7 +9,7 @@ import polars as pl
 from goodput.contract import polars_schema
 from goodput.lake import Lake
 from goodput.sources.live_checkpoints import take_checkpoints
-from goodput.sources.live_logs import LogOptions, take_logs
+from goodput.sources.live_logs import LogFiles, LogOptions, take_logs
 
 DAY = datetime(2026, 3, 2, tzinfo=UTC)
 
@@ -27,7 +27,7 @@ class Runs:
         """Rows added by table, without tables that got none."""
         taken = take_logs(
             self.lake,
-            [str(path) for path in paths],
+            LogFiles([str(path) for path in paths]),
             LogOptions(**options),
             now=_at(at),
             again=again,

@@ -56,7 +56,9 @@ def test_checkpoints(collect, tmp_path):
 
 
 @pytest.mark.parametrize("verb", ["logs", "checkpoints"])
-def test_how_they_fail(collect, tmp_path, verb):
+def test_how_they_fail(collect, tmp_path, verb, monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not-a-secret")
     code, _, said = collect(verb, tmp_path / "none")
     sentence = f"there is no file or folder {tmp_path}/none; check the path"
     assert (code, said[0], said[-1]) == (4, sentence, f"error: {sentence}")

@@ -93,6 +93,58 @@ def test_each_layout_is_whole_by_its_own_rule(runs, tmp_path, layout):
     ]
 
 
+# What is looked at as a whole: a folder, or where the checkpoint is files, those beside each other.
+FOLDERS = sorted(set(LAYOUTS) - {"composer"})
+
+
+@pytest.mark.parametrize("name", ["tmp-{}", "{}.tmp", "{}_tmp.1", "{}.partial", "{}.incomplete"])
+@pytest.mark.parametrize("layout", FOLDERS)
+def test_a_folder_under_a_temporary_name_is_not_finished(runs, tmp_path, layout, name):
+    usual, files, _, _ = LAYOUTS[layout]
+    save(tmp_path / "c" / name.format(usual), files, at=100)
+    runs.checkpoints(tmp_path / "c", at=1000)
+    assert runs.rows("checkpoint_files", "step", "is_complete", "defect") == [
+        (100, False, "its writer had not finished it")
+    ]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_was_deleted_later_was_whole_all_the_same(runs, tmp_path, layout):
+    name, files, _, _ = LAYOUTS[layout]
+    save(tmp_path / "c" / name, files, at=100)
+    put(tmp_path / "c/notes.txt", "stays", at=100)
+    runs.checkpoints(tmp_path / "c", at=1000)
+    for file in files:
+        (tmp_path / "c" / name / file).unlink()
+    runs.checkpoints(tmp_path / "c", at=2000)
+    assert runs.rows("checkpoint_files", "layout", "step", "is_complete", "deleted_at") == [
+        (layout, 100, True, None),
+        (layout, 100, True, 2000.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "defect"),
+    [
+        ("checkpoint_100.pt", 4000, None),
+        ("epoch=3-step=100.ckpt", 4000, None),
+        ("model-step100.safetensors", 4000, None),
+        ("checkpoint_100.pt", 126, "has 126 bytes: a Git LFS pointer, or cut off"),
+        ("checkpoint_100.pt", 0, "has 0 bytes: a Git LFS pointer, or cut off"),
+        ("checkpoint_100.pt.tmp", 4000, "its writer had not finished it"),
+        ("step_100.nemo.partial", 4000, "its writer had not finished it"),
+    ],
+)
+def test_a_checkpoint_that_is_one_file(runs, tmp_path, name, size, defect):
+    put(tmp_path / "c" / name, "x" * size, at=100)
+    runs.checkpoints(tmp_path / "c", at=1000)
+    [(layout, step, is_complete, said)] = runs.rows(
+        "checkpoint_files", "layout", "step", "is_complete", "defect"
+    )
+    assert (layout, step, is_complete) == ("file", 100, defect is None)
+    assert (said or "").endswith(defect or "")
+
+
 def test_a_checkpoint_has_place_size_and_times(runs, tmp_path):
     root = tmp_path / "ckpt"
     put(root / "run1/checkpoint-100/model.safetensors", "x" * 4000, at=90.123)

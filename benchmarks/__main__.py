@@ -19,7 +19,8 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from benchmarks.growth import exponent, measure
+from benchmarks import kubernetes_lists, log_reading, prometheus_pull
+from benchmarks.growth import exponent, measure, measure_long_job
 from goodput.lake import Lake
 from goodput.sources.dump import collect_dump
 from goodput.warehouse.build import build
@@ -30,6 +31,7 @@ WEEK = Window(START, START + timedelta(days=7))
 NODES, GPUS = 64, 8
 JOBS, STEPS_PER_JOB, STEP_SECONDS = 16, 50_000, 10
 LOG_LINES = 100_000
+PULLED_HOURS = 12
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,21 @@ def bench_log(folder: Path) -> Iterator[Figure]:
     yield compare(f"read_log_{LOG_LINES}_lines", lambda: collect_dump([path]), grep)
 
 
+def bench_logs(folder: Path) -> Iterator[Figure]:
+    """Logs to Parquet beside ripgrep with the same patterns; one log's classification."""
+    one = log_reading.one_log(folder)
+    # References are the limits that the project set itself: no other tool does the same.
+    yield Figure("classify_35_mb_log", round(one.seconds, 2), "seconds", 1.0, round(one.seconds, 2))
+    ratio = round(one.peak_mb / 150, 2)
+    yield Figure("classify_35_mb_log_peak", round(one.peak_mb), "MB", 150, ratio)
+    for name, ours, ripgrep in log_reading.measure(folder):
+        for what, unit, value, base in (
+            ("", "seconds", ours.seconds, ripgrep.seconds),
+            ("_cpu", "cpu seconds", ours.cpu_seconds, ripgrep.cpu_seconds),
+        ):
+            yield Figure(name + what, round(value, 2), unit, round(base, 2), round(value / base, 2))
+
+
 def bench_start(_: Path) -> Iterator[Figure]:
     """`goodput --help` beside an interpreter that does nothing."""
     python = sys.executable
@@ -163,7 +180,7 @@ def bench_growth(folder: Path) -> Iterator[Figure]:
     costs = measure(folder)
     for cost in costs:
         seconds, scan = cost.cpu_seconds, cost.scan_seconds
-        name = f"build_restarts_{cost.steps}_steps"
+        name = f"build_fleet_{cost.steps}_steps"
         yield Figure(
             name, round(seconds, 3), "cpu seconds", round(scan, 3), round(seconds / scan, 1)
         )
@@ -173,9 +190,57 @@ def bench_growth(folder: Path) -> Iterator[Figure]:
     yield Figure("build_growth", round(growth, 3), "exponent", 1.0, round(growth, 3))
 
 
+def bench_long_job(folder: Path) -> Iterator[Figure]:
+    """One job of a million steps, beside ml-goodput-measurement 0.2.3 on the same entries.
+
+    The references were measured once, on two cores of a Xeon: 19.7 s and 1.2 GiB.
+    """
+    cost = measure_long_job(folder)
+    seconds, peak = cost.cpu_seconds, cost.peak_mb
+    name = f"build_one_job_{cost.steps}_steps"
+    yield Figure(name, round(seconds, 2), "cpu seconds", 19.7, round(seconds / 19.7, 3))
+    yield Figure(f"{name}_peak", round(peak), "MB", 1229, round(peak / 1229, 3))
+
+
+def bench_prometheus(folder: Path) -> Iterator[Figure]:
+    """Speed and memory of `collect prometheus` beside those of prometheus-api-client."""
+    measured = prometheus_pull.measure(folder, PULLED_HOURS)
+    if measured is None:
+        return
+    short, pull, client = measured
+    name = f"pull_{pull.samples}_prometheus_samples"
+    ratio = round(pull.rate / client.rate, 2)
+    yield Figure(name, round(pull.rate), "samples/second", round(client.rate), ratio)
+    for what, other in (("peak", client), ("peak_growth_from_2_hours", short)):
+        ratio = round(pull.peak_mb / other.peak_mb, 2)
+        yield Figure(f"{name}_{what}", round(pull.peak_mb), "MB", round(other.peak_mb), ratio)
+
+
+def bench_kubernetes(folder: Path) -> Iterator[Figure]:
+    """Seconds and memory of `collect kubernetes`, beside those of the kubernetes package."""
+    collector, nothing, client = kubernetes_lists.measure(folder)
+    name = f"collect_{kubernetes_lists.EVENTS + kubernetes_lists.PODS}_kubernetes_objects"
+    for what, unit, value, base in (
+        ("", "seconds", collector.seconds, client.seconds),
+        ("_cpu", "cpu seconds", collector.cpu_seconds, client.cpu_seconds),
+        ("_peak", "MB", collector.peak_mb, client.peak_mb),
+        ("_peak_above_none", "MB", collector.peak_mb, nothing.peak_mb),
+    ):
+        yield Figure(name + what, round(value, 2), unit, round(base, 2), round(value / base, 2))
+
+
 def main() -> None:
     """Runs all benchmarks."""
-    for bench in (bench_start, bench_log, bench_build, bench_growth):
+    for bench in (
+        bench_start,
+        bench_log,
+        bench_logs,
+        bench_build,
+        bench_growth,
+        bench_long_job,
+        bench_prometheus,
+        bench_kubernetes,
+    ):
         with tempfile.TemporaryDirectory() as folder:
             for figure in bench(Path(folder)):
                 print(json.dumps(asdict(figure)), flush=True)

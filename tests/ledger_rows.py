@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from tables import GPU_SECOND, clock, parse_table
+from tables import GPU_SECOND, clock, parse_table, replacement
 
 from goodput.warehouse.checks import CHECKS
 
@@ -56,7 +56,7 @@ class LedgerBench:
 
     def ledger(self):
         """{(state, cause): GPU-seconds} of the window, exactly."""
-        self._rebuild("ledger.gpu_time", "ledger.device_health", "ledger.interruptions")
+        self._rebuild("ledger.gpu_time", "ledger.window_totals", "ledger.interruptions")
         rows = self.model.con.execute(
             "select state, cause, sum(unit_ms)::varchar from ledger.gpu_time group by all"
         ).fetchall()
@@ -67,7 +67,7 @@ class LedgerBench:
         needed = set().union(*(self.model._needed(table) for table in tables))
         for model in self.model.models:
             if model.table in needed:
-                self.model.con.execute(f"create or replace table {model.table} as\n{model.sql}")
+                self.model.con.execute(replacement(model))
 
     def broken_checks(self):
         """The checks that return rows over the ledger as it stands, errors only."""

@@ -1,8 +1,8 @@
 """Text tables in, text tables out: how model tests say what is given and what they expect.
 
-    model.given("staged.steps", '''
-        job  attempt  first  last  started_at  ended_at
-        A    1        1      10    10:00       10:05
+    model.given("staged.phases", '''
+        job  attempt  kind     started_at  ended_at
+        A    1        restore  10:00       10:05
     ''')
     model.expect("metrics.queue", '''
         metric       scope  value
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from booked import BOOKED, put
 
 from goodput.lake import Lake
 from goodput.warehouse.build import build, set_variables
@@ -86,6 +87,22 @@ def parse_cell(cell: str, dtype: str) -> Any:
     return cell.replace("_", "") if dtype.endswith("INT") or dtype == "INTEGER" else cell
 
 
+def replacement(model: Model) -> str:
+    """The statement that makes a table or view anew."""
+    return model.definition.replace("create ", "create or replace ", 1)
+
+
+def set_times(
+    con: duckdb.DuckDBPyConnection,
+    window: Window,
+    as_of: datetime,
+    params: Mapping[str, str] | None = None,
+) -> None:
+    """Sets what a build sets before its models: the variables, and the record that views read."""
+    set_variables(con, window, as_of, params or {})
+    con.execute("update meta.build set as_of = getvariable('as_of')")
+
+
 def make_empty_warehouse(folder: Path) -> Path:
     """Every table there is, with its real columns and no rows: the models built from nothing."""
     lake = Lake.open(str(folder), create=True)
@@ -96,8 +113,9 @@ def make_empty_warehouse(folder: Path) -> Path:
 class ModelBench:
     """One empty warehouse in which a test gives some tables and expects others.
 
-    What `expect` asks for is computed anew from the tables it reads; among these, the ones of the
-    schemas in `rebuilds` are computed too unless they were given. All others are empty until given.
+    What `expect` asks for is computed anew from the tables it reads; among these, the ones that
+    `rebuilds` names, or their schema, are computed too unless they were given. All others are empty
+    until given.
     """
 
     con: duckdb.DuckDBPyConnection
@@ -110,20 +128,33 @@ class ModelBench:
 
     def window(self, start: str, end: str, as_of: str | None = None, **params: str) -> None:
         """Sets the window, the knowledge time (default: the window's end) and parameters."""
-        set_variables(self.con, Window(clock(start), clock(end)), clock(as_of or end), params)
+        set_times(self.con, Window(clock(start), clock(end)), clock(as_of or end), params)
 
     def given(self, table: str, text: str) -> None:
         """Puts the rows of a text table into a table."""
         types = self._types(table)
+        if self._is_view(table) and table not in BOOKED:
+            self._store(table, types)
         header, rows = parse_table(text)
         if unknown := set(header) - set(types):
             raise ValueError(f"{table} has no column {min(unknown)}")
         names = ", ".join(f'"{name}"' for name in header)
         marks = ", ".join(f"cast(? as {types[name]})" for name in header)
+        self.con.execute(f"create or replace temp table rows as select {names} from {table} limit 0")
         for row in rows:
             values = [parse_cell(cell, types[name]) for cell, name in zip(row, header, strict=True)]
-            self.con.execute(f"insert into {table} ({names}) values ({marks})", values)
+            self.con.execute(f"insert into rows values ({marks})", values)
+        put(self.con, table, "rows")
         self.given_tables.add(table)
+
+    def _is_view(self, table: str) -> bool:
+        return any(model.is_view for model in self.models if model.table == table)
+
+    def _store(self, view: str, types: dict[str, str]) -> None:
+        """Puts an empty table in the place of a view."""
+        columns = ", ".join(f'"{name}" {kind}' for name, kind in types.items())
+        self.con.execute(f"drop view if exists {view}")
+        self.con.execute(f"create table {view} ({columns})")
 
     def expect(self, table: str, text: str, where: str = "true") -> None:
         """Rebuilds a table from what was given and compares the columns that the text names."""
@@ -145,7 +176,7 @@ class ModelBench:
         needed = self._needed(table)
         for model in self.models:
             if model.table in needed:
-                self.con.execute(f"create or replace table {model.table} as\n{model.sql}")
+                self.con.execute(replacement(model))
 
     def _needed(self, table: str) -> set[str]:
         by_table = {model.table: model for model in self.models}
@@ -156,7 +187,9 @@ class ModelBench:
             if name in by_table and name not in needed | self.given_tables:
                 needed.add(name)
                 asked += [
-                    t for t in self._reads(by_table[name]) if t.split(".")[0] in self.rebuilds
+                    t
+                    for t in self._reads(by_table[name])
+                    if t in self.rebuilds or t.split(".")[0] in self.rebuilds
                 ]
         return needed
 

@@ -31,6 +31,7 @@ from goodput.warehouse.gathering import gather
 from goodput.warehouse.halves import LEDGER, book_halves
 from goodput.warehouse.models import Model, find_models
 from goodput.warehouse.rawviews import raw_view_sql
+from goodput.warehouse.shards import make_sharded
 from goodput.window import Window
 
 RAW = "raw"
@@ -39,7 +40,9 @@ METRICS = "metrics"
 FOREVER_MS = 253_402_300_799_999
 """Where an open end lies: the last millisecond of the year 9999."""
 
+_STEP_TABLES = ("steps", "log_steps")
 _LARGEST_PARAMETER = 1_000_000_000
+_SCRATCH = ".warehouse.duckdb."
 _SCRATCH_SECONDS = 24 * 3600
 
 
@@ -72,16 +75,17 @@ def build(
     Raises:
         UsageError: a parameter that does not exist or does not fit its type.
         NoData: the window begins after the knowledge time.
+        SourceUnreachable: the lake's place does not answer.
     """
     if window.start >= (as_of or datetime.now(UTC)):
         raise NoData(
             f"nothing can be known yet of a window that begins at {window.start}; take an earlier"
             " window, or a later --as-of"
         )
-    database = target or lake.warehouse_path
-    database.parent.mkdir(parents=True, exist_ok=True)
-    _sweep_scratch(database)
-    scratch = database.with_name(f".{database.name}.{uuid4().hex}")
+    folder = target.parent if target else lake.local_root
+    folder.mkdir(parents=True, exist_ok=True)
+    _sweep_scratch(folder)
+    scratch = folder / f"{_SCRATCH}{uuid4().hex}"
     try:
         con = _connect_new(scratch)
         try:
@@ -89,7 +93,7 @@ def build(
             checks = _build_into(con, lake, window, known_at, params or {})
         finally:
             con.close()
-        scratch.replace(database)
+        database = scratch.replace(target) if target else lake.install_warehouse(scratch)
     finally:
         scratch.unlink(missing_ok=True)
         scratch.with_name(scratch.name + ".wal").unlink(missing_ok=True)
@@ -106,9 +110,9 @@ def _connect_new(scratch: Path) -> duckdb.DuckDBPyConnection:
         ) from None
 
 
-def _sweep_scratch(database: Path) -> None:
+def _sweep_scratch(folder: Path) -> None:
     """Deletes what builds that were killed left behind; no build takes a day."""
-    for left in database.parent.glob(f".{database.name}.*"):
+    for left in folder.glob(f"{_SCRATCH}*"):
         with suppress(OSError):  # another build may sweep at the same moment
             if left.is_file() and left.stat().st_mtime < time.time() - _SCRATCH_SECONDS:
                 left.unlink()
@@ -152,8 +156,10 @@ def _make(
     try:
         if model.schema == RAW:
             con.execute(raw_view_sql(raw_table(model.name), snapshot.files(model.name), as_of))
+        elif "sharded by" in model.keys:
+            make_sharded(con, model, snapshot.rows(_STEP_TABLES))
         elif model.schema != CHECKS:
-            con.execute(f"create table {model.table} as\n{model.sql}")
+            con.execute(model.definition)
     except duckdb.Error as error:
         raise GoodputError(f"the model {model.table} failed: {error}") from error
 

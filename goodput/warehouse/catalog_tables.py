@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import duckdb
 
-from goodput._resources import catalog_dir
+from goodput._resources import CATALOG_KEYS, catalog_folders
+from goodput.errors import UsageError
 
 
 def load_catalog(con: duckdb.DuckDBPyConnection) -> None:
     """Makes catalog.<file> of every CSV, in file order, and the macros over log signatures."""
+    shipped, *own = catalog_folders()
     con.execute("create schema if not exists catalog")
-    for path in sorted(catalog_dir().glob("*.csv")):
+    for path in sorted(shipped.glob("*.csv")):
         con.execute(
             f"create table catalog.{path.stem} as "
             "select *, row_number() over () as catalog_order "
             "from read_csv(?, header = true, nullstr = '', auto_detect = true)",
             [str(path)],
         )
+    for folder in own:
+        for name, key in CATALOG_KEYS.items():
+            if (folder / f"{name}.csv").is_file():
+                _lay_over(con, name, key, folder / f"{name}.csv")
     _make_signature_macros(con)
+
+
+def _lay_over(con: duckdb.DuckDBPyConnection, name: str, key: tuple[str, ...], path: Path) -> None:
+    """Puts a user's rows in the place of those with the same key, and the others behind them."""
+    try:
+        con.execute(
+            "create or replace temp table own as "
+            "select * from read_csv(?, header = true, nullstr = '', all_varchar = true)",
+            [str(path)],
+        )
+        same = " and ".join(f"own.{c} is not distinct from t.{c}::varchar" for c in key)
+        con.execute(f"delete from catalog.{name} as t where exists (from own where {same})")
+        con.execute(
+            f"insert into catalog.{name} by name "
+            f"select *, 1000000 + row_number() over () as catalog_order from own"
+        )
+    except duckdb.Error as error:
+        raise UsageError(f"{path} cannot be used: {error}; see the shipped table") from None
 
 
 def _make_signature_macros(con: duckdb.DuckDBPyConnection) -> None:

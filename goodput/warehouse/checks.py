@@ -60,7 +60,8 @@ def _checks(models: Iterable[Model]) -> list[Model]:
 
 
 def _with_grain(models: Iterable[Model]) -> list[Model]:
-    return [model for model in models if model.grain and model.schema not in (CHECKS, "raw")]
+    stored = (model for model in models if not model.is_view)
+    return [model for model in stored if model.grain and model.schema not in (CHECKS, "raw")]
 
 
 def _statement(model: Model) -> str:

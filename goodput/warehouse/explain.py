@@ -86,8 +86,9 @@ _TOTALS = f"""
 
 _INTERRUPTIONS = """
     select
-        job, attempt, "at" as occurred_at, outcome, class, domain, confidence, competing, node_uid,
-        rule, lost_gpu_ms / 3600000.0 as lost_gpu_hours
+        job, attempt, "at" as occurred_at, outcome, class, domain, confidence, confidence_terms,
+        competing, node_uid, rule, incident, caused_by, caused_by_job, caused_by_attempt,
+        lost_gpu_ms / 3600000.0 as lost_gpu_hours
     from ledger.interruptions
     where {filter} and ($attempt::integer is null or attempt = $attempt)
     order by occurred_at, job, attempt
@@ -105,10 +106,20 @@ _EVIDENCE = """
 _OUTAGES = """
     select
         gpu, make_timestamptz(started_ms * 1000) as started_at,
-        make_timestamptz(ended_ms * 1000) as ended_at, class, planned, action
+        make_timestamptz(ended_ms * 1000) as ended_at, class, planned, action, incident,
+        lost_gpu_ms / 3600000.0 as lost_gpu_hours
     from ledger.outages
     where cluster = $cluster and node_uid = $key
     order by started_ms, gpu nulls first
+"""
+
+_INCIDENTS = """
+    select
+        incident, class, started_at, topology, nodes, jobs, interruption_count, outage_count,
+        lost_gpu_ms / 3600000.0 as lost_gpu_hours
+    from ledger.incidents
+    where cluster = $cluster and list_contains($incidents::varchar[], incident)
+    order by started_at, incident
 """
 
 _CONDITIONS = """
@@ -144,6 +155,7 @@ class Explanation:
         timeline: what its GPUs did, in order; equal neighbours merged.
         interruptions: attempts that ended badly, each with its `evidence`.
         outages: for a node, when it was not available, each with its `conditions`.
+        incidents: what its interruptions and outages were part of, and what else was.
     """
 
     kind: str
@@ -155,6 +167,7 @@ class Explanation:
     timeline: list[Row]
     interruptions: list[Row]
     outages: list[Row] = field(default_factory=list)
+    incidents: list[Row] = field(default_factory=list)
 
 
 def explain(con: duckdb.DuckDBPyConnection, target: str) -> Explanation:
@@ -196,6 +209,11 @@ def _explain(
     def ask(query: str) -> list[Row]:
         return _rows(con, query.format(filter=condition, keys=keys), binding)
 
+    interruptions = [
+        {**row, "evidence": _evidence(con, cluster, row)} for row in ask(_INTERRUPTIONS)
+    ]
+    outages = [] if is_job else _outages(con, binding)
+    incidents = [row["incident"] for row in (*interruptions, *outages)]
     return Explanation(
         kind=kind,
         cluster=cluster,
@@ -204,10 +222,9 @@ def _explain(
         facts=_rows(con, _JOB_FACTS if is_job else _NODE_FACTS, binding)[0],
         totals=ask(_TOTALS),
         timeline=ask(_TIMELINE),
-        interruptions=[
-            {**row, "evidence": _evidence(con, cluster, row)} for row in ask(_INTERRUPTIONS)
-        ],
-        outages=[] if is_job else _outages(con, binding),
+        interruptions=interruptions,
+        outages=outages,
+        incidents=_rows(con, _INCIDENTS, {"cluster": cluster, "incidents": incidents}),
     )
 
 

@@ -24,9 +24,9 @@ def freshness_sql(tables: list[str]) -> str:
     return " union all ".join(selects) + " order by table_name, cluster, ingested_from"
 
 
-def last_build(warehouse: Path) -> str:
+def last_build(warehouse: Path | None) -> str:
     """One sentence about the last build and its checks."""
-    if not warehouse.is_file():
+    if warehouse is None:
         return "nothing has been built yet; run `goodput build`"
     try:
         with connect(warehouse, read_only=True) as con:

@@ -13,13 +13,13 @@ import duckdb
 from goodput.warehouse.models import Model
 
 LEDGER = "ledger"
-_BOOK = "gpu_time"
+_BOOK = "window_totals"
 
 
 def book_halves(
     con: duckdb.DuckDBPyConnection, models: list[Model], make: Callable[[Model], None]
 ) -> None:
-    """Fills meta.half_window_totals: units × ms that the halves book per device, state and cause.
+    """Fills meta.half_window_totals: units × ms per group of devices, state and cause.
 
     Args:
         make: makes the table of one model, as the build does.
@@ -29,7 +29,7 @@ def book_halves(
     needed = _up_to_the_book(models)
     con.execute(
         "create or replace table meta.half_window_totals (cluster varchar, pool varchar, "
-        "node_uid varchar, gpu bigint, state varchar, cause varchar, unit_ms hugeint)"
+        "node_uid varchar, lead_gpu bigint, state varchar, cause varchar, unit_ms hugeint)"
     )
     [(start, end)] = con.execute(
         "select getvariable('window_start_ms'), getvariable('window_end_ms')"
@@ -42,8 +42,8 @@ def book_halves(
             make(model)
         con.execute(
             "insert into meta.half_window_totals "
-            "select cluster, pool, node_uid, gpu, state, cause, sum(unit_ms) "
-            "from ledger.gpu_time group by all"
+            "select cluster, pool, node_uid, lead_gpu, state, cause, unit_ms "
+            "from ledger.window_totals"
         )
         con.execute(f"drop schema {LEDGER} cascade")
     _set_window(con, start, end)

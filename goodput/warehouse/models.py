@@ -10,7 +10,9 @@ from goodput._resources import resource_dir
 from goodput.errors import GoodputError
 
 _NUMBERED = re.compile(r"\d+_(?P<name>.+)")
-_KEY = re.compile(r"--\s*(?P<key>grain|day|severity|label):\s*(?P<value>.+?)\s*\Z")
+_KEY = re.compile(
+    r"--\s*(?P<key>grain|day|severity|label|kind|sorted by|sharded by):\s*(?P<value>.+?)\s*\Z"
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,17 @@ class Model:
     def table(self) -> str:
         """The qualified name of the table it makes."""
         return f"{self.schema}.{self.name}"
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it is computed anew by whoever reads it, instead of being stored."""
+        return self.keys.get("kind") == "view"
+
+    @property
+    def definition(self) -> str:
+        """The statement that makes it."""
+        kind = "view" if self.is_view else "table"
+        return f"create {kind} {self.table} as\n{self.sql}"
 
     @property
     def grain(self) -> list[str]:

@@ -97,7 +97,7 @@ def open_session(lake: Lake, sql: str | None = None, *, with_models: bool = True
         con.execute(raw_view_sql(raw_table(table), snapshot.files(table)))
         if table == QUARANTINE:
             con.execute("create view main.quarantine as select * from raw.quarantine")
-    built = lake.warehouse_path if with_models and lake.warehouse_path.is_file() else None
+    built = lake.built_warehouse() if with_models else None
     if built is not None:
         schemas += _attach(con, built)
     con.execute("set search_path = ?", [",".join(schemas)])

@@ -1,7 +1,8 @@
 -- Pods that hold GPUs, with their life cycle reconciled [0.3, 0.4].
 --
 -- The earliest event of a kind fills a time that the pod's own row leaves open. GPUs are released
--- at the earliest known end, and never later than the node object is gone.
+-- at the earliest known end, and never later than the node object is gone. A pod that vanished was gone
+-- at the latest when another was bound that would not have fitted beside it.
 --
 -- grain: cluster, pod_uid
 
@@ -42,11 +43,72 @@ joined as (
         ),
         event.deleted_at,
         node.deleted_at as node_deleted_at,
-        node.gpus as node_gpus
+        node.gpus as node_gpus,
+        case
+            when newest.share is null then 5040
+            else
+                5040
+                * cast(split_part(newest.share, '/', 1) as integer)
+                // cast(split_part(newest.share, '/', 2) as integer)
+        end as unit_count
     from newest
     left join first_events as event using (cluster, pod_uid)
     inner join staged.nodes as node
         on newest.cluster = node.cluster and newest.node_uid = node.node_uid
+),
+
+sized as (
+    select *, least(coalesce(gpus, 0), node_gpus) * unit_count as held_units
+    from joined
+),
+
+-- Each pod that vanished beside each that was bound before it was missed.
+takers as (
+    select
+        vanished.cluster,
+        vanished.pod_uid,
+        taker.bound_at,
+        vanished.held_units + taker.held_units as held_units,
+        coalesce(sum(other.held_units), 0) as other_units,
+        any_value(vanished.node_gpus) * 5040 as node_units
+    from sized as vanished
+    inner join sized as taker
+        on
+            vanished.cluster = taker.cluster
+            and vanished.node_uid = taker.node_uid
+            and vanished.pod_uid <> taker.pod_uid
+            and taker.bound_at > vanished.last_seen
+            and taker.bound_at < vanished.gone_by
+    left join sized as other
+        on
+            vanished.cluster = other.cluster
+            and vanished.node_uid = other.node_uid
+            and other.pod_uid not in (vanished.pod_uid, taker.pod_uid)
+            and other.gone_by is null
+            and other.bound_at <= taker.bound_at
+            and coalesce(
+                other.released_at, least(other.terminated_at, other.deleted_at), 'infinity'
+            ) > taker.bound_at
+    group by
+        vanished.cluster,
+        vanished.pod_uid,
+        taker.pod_uid,
+        taker.bound_at,
+        vanished.held_units,
+        taker.held_units
+),
+
+displaced as (
+    select cluster, pod_uid, min(bound_at) as gone_by
+    from takers
+    where held_units + other_units > node_units
+    group by cluster, pod_uid
+),
+
+bounded as (
+    select joined.* replace (least(joined.gone_by, displaced.gone_by) as gone_by)
+    from joined
+    left join displaced using (cluster, pod_uid)
 ),
 
 released as (
@@ -57,7 +119,7 @@ released as (
                 node_deleted_at
             ) as released_at
         )
-    from joined
+    from bounded
     where bound_at <= getvariable('as_of')
 )
 
@@ -71,13 +133,7 @@ select
     node_uid,
     least(coalesce(gpus, 0), node_gpus) as gpus,
     devices,
-    case
-        when share is null then 5040
-        else
-            5040
-            * cast(split_part(share, '/', 1) as integer)
-            // cast(split_part(share, '/', 2) as integer)
-    end as unit_count,
+    unit_count,
     share is not null as is_shared,
     coalesce(role, 'worker') as role,
     rank,

@@ -1,4 +1,5 @@
--- How far a clock runs ahead of the API server's, per attempt or per node.
+-- How far a clock runs ahead of the API server's, per attempt or per node. What was imported, which has
+-- a run, outranks what was derived.
 --
 -- grain: cluster, job, attempt, node_uid
 

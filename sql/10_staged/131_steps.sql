@@ -1,7 +1,10 @@
--- Step records: positions first..last done over
+-- Step records as they were given: positions first..last done over
 -- [started_at, ended_at), clocks corrected [0.6, 2.1].
 --
--- grain: cluster, job, attempt, first, last, started_at, ended_at
+-- A view: intervals.step_records holds them in order, once, and clamped into their attempts.
+--
+-- grain: row
+-- kind: view
 
 with from_text as (
     select
@@ -35,20 +38,31 @@ all_records as (
     union all by name
 
     select * exclude (step) from from_text
+),
+
+corrected as (
+    select
+        attempt.attempt_id,
+        record.* replace (
+            record.started_at - to_milliseconds(coalesce(clock.offset_ms, 0)) as started_at,
+            record.ended_at - to_milliseconds(coalesce(clock.offset_ms, 0)) as ended_at
+        )
+    from all_records as record
+    inner join staged.attempts as attempt using (cluster, job, attempt)
+    left join staged.clock_offsets as clock using (cluster, job, attempt)
 )
 
 select
-    record.cluster,
-    record.job,
-    record.attempt,
-    record.first,
-    record.last,
-    record.started_at - to_milliseconds(coalesce(clock.offset_ms, 0)) as started_at,
-    record.ended_at - to_milliseconds(coalesce(clock.offset_ms, 0)) as ended_at,
-    max(record.world) as world,
-    max(record.config) as config
-from all_records as record
-semi join staged.attempts using (cluster, job, attempt)
-left join staged.clock_offsets as clock using (cluster, job, attempt)
-where record.ended_at - to_milliseconds(coalesce(clock.offset_ms, 0)) <= getvariable('as_of')
-group by all
+    attempt_id,
+    cluster,
+    job,
+    attempt,
+    first,
+    last,
+    started_at,
+    ended_at,
+    world,
+    config
+from corrected
+-- The view outlives the session's variables: the knowledge time is read from the build's record.
+where ended_at <= (select as_of from meta.build)

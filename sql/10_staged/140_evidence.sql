@@ -53,6 +53,7 @@ coded as (
 judged as (
     select
         coded.*,
+        case when coded.source = 'xid' or coded.sign_class = 'xid.csv' then coded.code end as xid,
         case
             when coded.source = 'slow_rank'
                 then {
@@ -60,6 +61,9 @@ judged as (
                     'role': 'info',
                     'strength': 0
                 }
+            -- What the driver says of an error beside its number, such as its severity [4.6].
+            when said.class is not null
+                then {'class': said.class, 'role': said.role, 'strength': said.strength}
             when coded.source = 'xid' or coded.sign_class = 'xid.csv'
                 then {
                     'class': coalesce(xid.class, 'unk.none'),
@@ -91,6 +95,12 @@ judged as (
     from coded
     left join catalog.xid as xid on coded.code = xid.xid
     left join catalog.sxid as sxid on coded.code = sxid.sxid
+    left join catalog.xid_rules as said
+        on
+            said.rule = 'says'
+            and (coded.source = 'xid' or coded.sign_class = 'xid.csv')
+            and coded.code = said.xid
+            and regexp_matches(concat_ws(' ', coded.value, coded.reason), said.given)
     left join staged.exit_rules as exits on coded.source = 'exit' and coded.code = exits.exit_code
     left join staged.reason_rules as ended
         on
@@ -110,6 +120,7 @@ select
     judged.source,
     judged.value,
     judged.signature,
+    judged.xid,
     judged.node_uid,
     judged.gpu,
     judged.pod_uid,

@@ -1,15 +1,12 @@
 -- Attempts in the order of their run lineage, with the
 -- attempt before and the start of the next [0.2].
 --
--- attempt_id and lineage_id stand for the long keys in the
--- tables of steps: they hold for one build only.
+-- lineage_id stands for the long key; it holds for one build only.
 --
 -- grain: cluster, job, attempt
 
 select
-    row_number() over (
-        order by attempt.cluster, job.lineage, attempt.started_at, attempt.attempt, attempt.job
-    ) as attempt_id,
+    attempt.attempt_id,
     dense_rank() over (order by attempt.cluster, job.lineage) as lineage_id,
     attempt.cluster,
     attempt.job,

@@ -5,6 +5,7 @@
 -- the ledger scales the shares down. Pods of a node are placed one after the other
 -- in order of (bound_at, pod_uid): round k of the recursion places the k-th pod of
 -- every node, so the number of rounds is the largest number of pods of one node.
+-- pod_id stands for the long key in the tables of pieces; it holds for one build only.
 --
 -- grain: cluster, pod_uid
 
@@ -112,12 +113,23 @@ placed as (
     ) as choice
 )
 
-select cluster, node_uid, pod_uid, held as devices
-from placed
-where pod_uid is not null
+select
+    row_number() over (order by cluster, pod_uid) as pod_id,
+    *
+from (
+    select
+        placed.cluster,
+        placed.node_uid,
+        placed.pod_uid,
+        placed.held as devices,
+        list_sort(list_distinct(placed.held)) = cast(range(node.gpus) as integer[]) as is_whole
+    from placed
+    inner join staged.nodes as node using (cluster, node_uid)
+    where placed.pod_uid is not null
 
-union all
+    union all
 
-select cluster, node_uid, pod_uid, cast(range(node_gpus) as integer[])
-from queued
-semi join simple_nodes using (cluster, node_uid)
+    select cluster, node_uid, pod_uid, cast(range(node_gpus) as integer[]), true
+    from queued
+    semi join simple_nodes using (cluster, node_uid)
+)

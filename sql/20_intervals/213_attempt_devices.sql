@@ -1,6 +1,7 @@
 -- The nodes and devices each attempt holds.
 --
 -- grain: cluster, job, attempt, pod_uid, gpu
+-- kind: view
 
 select
     pod.cluster,

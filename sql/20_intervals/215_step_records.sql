@@ -1,37 +1,59 @@
--- Step records in order, clamped into their attempt, with what came before each [0.3, 2.5].
+-- Step records in order, each once, clamped into their attempt [0.3, 0.4].
 --
--- record_order counts from 1 in the attempt. position_ms is the whole time per position. cut_to is
--- set where the counter went back: positions above it are discarded before this record. Records of
--- one run follow each other without a gap in time or position.
+-- Sorted once; every later table leans on that order, so that no window has to sort the steps
+-- again, and a check proves it. A record without a start begins where the one before it ended.
+-- Kept narrow, since there are millions: step_sequence shows the records in full. Made a range of
+-- attempts at a time where steps are many; without the range it is the whole.
 --
--- grain: attempt_id, record_order
+-- grain: row
+-- sharded by: attempt_id
 
 with timed as (
     select
         attempt.attempt_id,
+        attempt.started_ms as attempt_started_ms,
         step.first,
         step.last,
-        coalesce(step.world, attempt.world, -1) as world,
-        coalesce(step.config, attempt.config, '') as config,
-        attempt.started_ms as attempt_started_ms,
-        coalesce(attempt.ended_ms, getvariable('forever_ms')) as attempt_ended_ms,
-        attempt.resume_step,
         epoch_ms(step.started_at) as given_start_ms,
-        epoch_ms(step.ended_at) as given_end_ms
+        epoch_ms(step.ended_at) as given_end_ms,
+        least(
+            epoch_ms(step.ended_at), coalesce(attempt.ended_ms, getvariable('forever_ms'))
+        ) as ended_ms,
+        coalesce(setting.setting_id, 0) as setting_id
     from staged.steps as step
-    inner join intervals.lineage_attempts as attempt using (cluster, job, attempt)
+    inner join intervals.lineage_attempts as attempt using (attempt_id)
+    left join intervals.step_settings as setting
+        on
+            (step.world is not null or step.config is not null)
+            and coalesce(step.world, attempt.world, -1) = setting.world
+            and coalesce(step.config, attempt.config, '') = setting.config
+            and not (
+                coalesce(attempt.world, -1) = setting.world
+                and coalesce(attempt.config, '') = setting.config
+            )
+    where
+        (
+            getvariable('shard_first') is null
+            or attempt.attempt_id between
+            getvariable('shard_first') and getvariable('shard_last')
+        )
+        -- Tells the scan which row groups it can skip.
+        and (
+            getvariable('shard_first_job') is null
+            or step.job between getvariable('shard_first_job') and getvariable('shard_last_job')
+        )
+    order by attempt_id, given_end_ms, step.last, step.first, given_start_ms, setting_id
 ),
 
-started as (
+followed as (
     select
         *,
-        coalesce(
-            given_start_ms,
-            lag(least(given_end_ms, attempt_ended_ms)) over (
-                partition by attempt_id order by given_end_ms, last, first, given_start_ms
-            ),
-            given_end_ms
-        ) as start_ms
+        lag(attempt_id) over () = attempt_id as is_follower,
+        lag(ended_ms) over () as prev_ended_ms,
+        lag(given_end_ms) over () as prev_given_end_ms,
+        lag(given_start_ms) over () as prev_given_start_ms,
+        lag(first) over () as prev_first,
+        lag(last) over () as prev_last
     from timed
 ),
 
@@ -40,37 +62,33 @@ clamped as (
         attempt_id,
         first,
         last,
-        world,
-        config,
-        resume_step,
-        greatest(start_ms, attempt_started_ms) as started_ms,
-        least(given_end_ms, attempt_ended_ms) as ended_ms,
-        given_end_ms
-    from started
-    where least(given_end_ms, attempt_ended_ms) > greatest(start_ms, attempt_started_ms)
-),
-
-ordered as (
-    select
-        *,
-        row_number() over in_attempt as record_order,
-        lag(last) over in_attempt as prev_last,
-        lag(ended_ms) over in_attempt as prev_ended_ms
-    from clamped
-    window in_attempt as (partition by attempt_id order by given_end_ms, last, first, started_ms)
+        greatest(
+            attempt_started_ms,
+            coalesce(
+                given_start_ms, case when is_follower then prev_ended_ms end, given_end_ms
+            )
+        ) as started_ms,
+        ended_ms,
+        setting_id
+    from followed
+    -- What was reported twice stands next to its copy.
+    where
+        not coalesce(
+            is_follower
+            and given_end_ms = prev_given_end_ms
+            and given_start_ms is not distinct from prev_given_start_ms
+            and first = prev_first
+            and last = prev_last,
+            false
+        )
 )
 
 select
     attempt_id,
-    record_order,
-    first,
     last,
-    started_ms,
+    last - first as more_count,
     ended_ms,
-    (ended_ms - started_ms) // (last - first + 1) as position_ms,
-    prev_last,
-    prev_ended_ms,
-    case when coalesce(prev_last, resume_step) >= first then first - 1 end as cut_to,
-    world,
-    config
-from ordered
+    ended_ms - started_ms as duration_ms,
+    setting_id
+from clamped
+where ended_ms > started_ms

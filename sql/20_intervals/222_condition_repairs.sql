@@ -21,10 +21,22 @@ select
     coalesce(
         repair.class,
         case when repair.is_planned then 'plat.maint' else 'plat.repair' end
-    ) as repair_class
+    ) as repair_class,
+    case
+        when repair.node_uid is not null
+            then root_of(condition.node_uid, null, 'admin', 'repair', epoch_ms(repair.started_at))
+        else
+            root_of(
+                condition.node_uid,
+                condition.gpu,
+                'condition',
+                condition.type,
+                epoch_ms(condition.started_at)
+            )
+    end as root
 from staged.node_conditions as condition
 left join lateral (
-    select admin.node_uid, admin.class, admin.is_planned
+    select admin.node_uid, admin.class, admin.is_planned, admin.started_at
     from staged.node_admin as admin
     where
         admin.kind = 'repair'

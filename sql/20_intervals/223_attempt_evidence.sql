@@ -10,42 +10,51 @@ with on_pods as (
     select attempt.cluster, attempt.job, attempt.attempt, evidence.* exclude (cluster, job, attempt)
     from intervals.attempt_onsets as attempt
     inner join staged.pods as pod using (cluster, job, attempt)
-    inner join staged.evidence as evidence
+    inner join intervals.signals as evidence
         on pod.cluster = evidence.cluster and pod.pod_uid = evidence.pod_uid
 ),
 
-attempt_nodes as (
-    select distinct cluster, job, attempt, node_uid
+-- The nodes that an attempt holds, as rows without a device, and its devices.
+attempt_places as (
+    select cluster, job, attempt, node_uid, cast(null as integer) as gpu
     from staged.pods
+    semi join intervals.attempt_onsets using (cluster, job, attempt)
+
+    union
+
+    select cluster, job, attempt, node_uid, gpu
+    from intervals.attempt_devices
     semi join intervals.attempt_onsets using (cluster, job, attempt)
 ),
 
+-- By the day, so that long histories of a node do not meet each other.
+place_days as (
+    select
+        place.*,
+        onset.from_ms,
+        onset.to_ms,
+        unnest(range(onset.from_ms // 86400000, onset.to_ms // 86400000 + 1)) as day
+    from attempt_places as place
+    inner join intervals.attempt_onsets as onset using (cluster, job, attempt)
+),
+
 on_nodes as (
-    select held.cluster, held.job, held.attempt, evidence.* exclude (cluster, job, attempt)
-    from attempt_nodes as held
-    inner join staged.evidence as evidence
-        on held.cluster = evidence.cluster and held.node_uid = evidence.node_uid
-    where
-        evidence.pod_uid is null
-        and (
-            evidence.gpu is null
-            or exists (
-                select 1
-                from intervals.attempt_devices as device
-                where
-                    device.cluster = held.cluster
-                    and device.job = held.job
-                    and device.attempt = held.attempt
-                    and device.node_uid = evidence.node_uid
-                    and device.gpu = evidence.gpu
-            )
-        )
+    select place.cluster, place.job, place.attempt, evidence.* exclude (cluster, job, attempt)
+    from place_days as place
+    inner join intervals.signals as evidence
+        on
+            place.cluster = evidence.cluster
+            and place.node_uid = evidence.node_uid
+            and place.gpu is not distinct from evidence.gpu
+            and place.day = epoch_ms(evidence.observed_at) // 86400000
+            and epoch_ms(evidence.observed_at) between place.from_ms and place.to_ms
+    where evidence.pod_uid is null
 ),
 
 on_attempts as (
     select attempt.cluster, attempt.job, attempt.attempt, evidence.* exclude (cluster, job, attempt)
     from intervals.attempt_onsets as attempt
-    inner join staged.evidence as evidence
+    inner join intervals.signals as evidence
         on
             attempt.cluster = evidence.cluster
             and attempt.job = evidence.job
@@ -75,6 +84,17 @@ from_signals as (
         signal.pod_uid,
         signal.rank,
         signal.value,
+        signal.xid is not null as is_xid,
+        case
+            when signal.pod_uid is null
+                then root_of(
+                    signal.node_uid,
+                    signal.gpu,
+                    signal.source,
+                    signal.value,
+                    epoch_ms(signal.observed_at)
+                )
+        end as root,
         signal.signature,
         signal.origin,
         signal.origin_line
@@ -125,27 +145,18 @@ from_conditions as (
         condition.node_uid,
         condition.type || '=' || condition.status
         || coalesce(' ' || nullif(condition.reason, ''), '') as value,
+        condition.root,
         not is_fresh as is_old
     from intervals.attempt_onsets as onset
-    inner join attempt_nodes as held using (cluster, job, attempt)
+    inner join attempt_places as place using (cluster, job, attempt)
     inner join intervals.condition_repairs as condition
-        on held.cluster = condition.cluster and held.node_uid = condition.node_uid
+        on
+            place.cluster = condition.cluster
+            and place.node_uid = condition.node_uid
+            and place.gpu is not distinct from condition.gpu
     where
         condition.started_ms <= onset.to_ms
         and condition.ended_ms > greatest(onset.from_ms, onset.started_ms)
-        and (
-            condition.gpu is null
-            or exists (
-                select 1
-                from intervals.attempt_devices as device
-                where
-                    device.cluster = held.cluster
-                    and device.job = held.job
-                    and device.attempt = held.attempt
-                    and device.node_uid = condition.node_uid
-                    and device.gpu = condition.gpu
-            )
-        )
 ),
 
 from_exits as (
@@ -219,7 +230,8 @@ select
                 then everything.strength - 1
             else everything.strength
         end as strength,
-        coalesce(everything.is_old, false) as is_old
+        coalesce(everything.is_old, false) as is_old,
+        coalesce(everything.is_xid, false) as is_xid
     ),
     class.domain,
     class.precedence,

@@ -1,6 +1,9 @@
 -- Spans in which a required check was silent for longer than its bound: fail closed [1.6].
 --
--- Fresh is from each beat until the bound after it, and from first Ready; stale is all else.
+-- Fresh is from each beat until the bound after it, and from first Ready; stale is all else. Beats
+-- farther apart than the bound leave a stale span after each of them: these are told one by one from
+-- the last beat before the window to the first one after it. What such a train says of other times
+-- is left out, since it may have a beat a second for years.
 --
 -- grain: row
 
@@ -25,10 +28,29 @@ trains as (
         checks.stale_after_ms,
         beat.started_ms,
         beat.every_ms,
-        least(beat.ended_ms, getvariable('as_of_ms')) as ended_ms
+        (least(beat.ended_ms, getvariable('as_of_ms')) - beat.started_ms) // beat.every_ms
+            as last_beat
     from staged.health_check_beats as beat
     inner join checks using (cluster, node_uid, check_name)
     where beat.started_ms <= least(beat.ended_ms, getvariable('as_of_ms'))
+),
+
+-- Beats have numbers; those from `near_from` to `near_to` are the ones around the window.
+numbered as (
+    select
+        *,
+        case
+            when every_ms <= stale_after_ms then last_beat
+            else
+                least(
+                    greatest(getvariable('window_start_ms') - started_ms, 0) // every_ms,
+                    last_beat
+                )
+        end as near_from,
+        least(
+            greatest(getvariable('window_end_ms') - started_ms + every_ms, 0) // every_ms, last_beat
+        ) as near_to
+    from trains
 ),
 
 fresh as (
@@ -48,9 +70,8 @@ fresh as (
         node_uid,
         check_name,
         started_ms,
-        started_ms + ((ended_ms - started_ms) // every_ms) * every_ms + stale_after_ms
-    from trains
-    where every_ms <= stale_after_ms
+        started_ms + near_from * every_ms + stale_after_ms
+    from numbered
 
     union all
 
@@ -61,10 +82,21 @@ fresh as (
             node_uid,
             check_name,
             stale_after_ms,
-            unnest(range(started_ms, ended_ms + 1, every_ms)) as beat_ms
-        from trains
-        where every_ms > stale_after_ms
+            started_ms + unnest(range(near_from + 1, near_to + 1)) * every_ms as beat_ms
+        from numbered
+        where near_from < near_to
     )
+
+    union all
+
+    select
+        cluster,
+        node_uid,
+        check_name,
+        started_ms + near_to * every_ms,
+        started_ms + last_beat * every_ms + stale_after_ms
+    from numbered
+    where near_from <= near_to and near_to < last_beat
 ),
 
 covered as (

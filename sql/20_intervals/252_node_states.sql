@@ -135,30 +135,74 @@ slots as (
             order by edge_ms
         ) as next_ms
     from edges
+),
+
+-- Within a slot nothing begins or ends: a state holds in it if something of that state that began
+-- before it reaches its end. An island may have thousands of both, which must not meet pairwise.
+chances as (
+    select
+        slot.cluster,
+        slot.node_uid,
+        slot.profile,
+        slot.island,
+        kind.state,
+        kind.state_order,
+        kind.is_planned,
+        slot.edge_ms as at_ms,
+        slot.next_ms,
+        cast(null as bigint) as reach_ms
+    from slots as slot
+    inner join (
+        select distinct cluster, node_uid, profile, island, state, state_order, is_planned
+        from islands
+    ) as kind using (cluster, node_uid, profile, island)
+    where slot.next_ms > slot.edge_ms
+
+    union all
+
+    select
+        cluster,
+        node_uid,
+        profile,
+        island,
+        state,
+        state_order,
+        is_planned,
+        started_ms,
+        null,
+        ended_ms
+    from islands
+),
+
+reaching as (
+    select
+        *,
+        max(reach_ms) over (
+            partition by cluster, node_uid, profile, island, state_order, is_planned
+            order by at_ms
+        ) as reached_ms
+    from chances
 )
 
 select
-    slot.cluster,
-    slot.node_uid,
-    slot.profile,
-    slot.island,
-    slot.edge_ms as started_ms,
-    slot.next_ms as ended_ms,
-    arg_min(span.state, span.state_order) as node_state,
-    arg_min(span.is_planned, span.state_order) as is_planned,
-    min(span.state_order) > 2 as in_service,
+    cluster,
+    node_uid,
+    profile,
+    island,
+    at_ms as started_ms,
+    next_ms as ended_ms,
+    arg_min(state, state_order) as node_state,
+    -- Of two of the same state, one of which was planned, the other counts.
+    arg_min(is_planned, 2 * state_order + cast(is_planned as integer)) as is_planned,
+    min(state_order) > 2 as in_service,
     not bool_or(
-        span.state in ('provisioning', 'deprovisioning', 'not_ready', 'unhealthy')
-        or span.state like 'repair.%'
+        state in ('provisioning', 'deprovisioning', 'not_ready', 'unhealthy')
+        or state like 'repair.%'
     ) as ok_open,
     not bool_or(
-        span.state in ('provisioning', 'deprovisioning', 'not_ready', 'unhealthy', 'stale')
-        or span.state like 'repair.%'
+        state in ('provisioning', 'deprovisioning', 'not_ready', 'unhealthy', 'stale')
+        or state like 'repair.%'
     ) as ok_closed
-from slots as slot
-inner join islands as span using (cluster, node_uid, profile, island)
-where
-    span.started_ms <= slot.edge_ms
-    and span.ended_ms >= slot.next_ms
-    and slot.next_ms > slot.edge_ms
-group by slot.cluster, slot.node_uid, slot.profile, slot.island, slot.edge_ms, slot.next_ms
+from reaching
+where reached_ms >= next_ms
+group by cluster, node_uid, profile, island, at_ms, next_ms

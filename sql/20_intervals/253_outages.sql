@@ -34,7 +34,8 @@ conditions as (
         run.profile,
         run.started_ms,
         greatest(condition.started_ms, run.started_ms) as onset_ms,
-        condition.class
+        condition.class,
+        condition.root
     from known_runs as run
     inner join intervals.condition_repairs as condition
         on
@@ -55,9 +56,16 @@ xids as (
         run.profile,
         run.started_ms,
         greatest(epoch_ms(evidence.observed_at), run.started_ms) as onset_ms,
-        evidence.class
+        evidence.class,
+        root_of(
+            evidence.node_uid,
+            evidence.gpu,
+            evidence.source,
+            evidence.value,
+            epoch_ms(evidence.observed_at)
+        ) as root
     from known_runs as run
-    inner join staged.evidence as evidence
+    inner join intervals.signals as evidence
         on
             run.cluster = evidence.cluster
             and run.node_uid = evidence.node_uid
@@ -88,8 +96,14 @@ faults as (
         onsets.profile,
         onsets.started_ms,
         arg_min(
-            onsets.class, {'precedence': taxonomy.precedence, 'class': onsets.class}
-        ) as class
+            {'class': onsets.class, 'root': onsets.root},
+            {
+                'precedence': taxonomy.precedence,
+                'class': onsets.class,
+                'at_ms': onsets.root.at_ms,
+                'root': onsets.root
+            }
+        ) as chosen
     from onsets
     left join catalog.taxonomy as taxonomy on onsets.class = taxonomy.class
     where onsets.onset_ms <= onsets.first_onset_ms + 1000 * getvariable('coalesce_s')
@@ -104,6 +118,14 @@ actions as (
         run.started_ms,
         arg_min(admin.class, {'started_at': admin.started_at, 'class': admin.class})
             filter (where admin.class is not null) as given_class,
+        arg_min(
+            root_of(admin.node_uid, null, 'admin', admin.kind, epoch_ms(admin.started_at)),
+            {
+                'is_not_drain': admin.kind <> 'drain',
+                'started_at': admin.started_at,
+                'kind': admin.kind
+            }
+        ) as root,
         bool_or(admin.is_planned) as is_planned,
         bool_and(admin.kind in ('cordon', 'drain')) as is_only_isolation,
         arg_min(admin.action, list_position(['replace', 'reboot', 'reset', 'diag'], admin.action))
@@ -121,20 +143,22 @@ select
     run.cluster,
     run.node_uid,
     run.profile,
+    run.island,
     run.started_ms,
     run.ended_ms,
     run.node_states,
     coalesce(actions.is_planned, false) as is_planned,
     actions.repair_action,
     case
-        when faults.class is not null then faults.class
+        when faults.chosen is not null then faults.chosen.class
         when actions.given_class is not null then actions.given_class
         when actions.is_planned or actions.is_only_isolation then 'plat.maint'
         when actions.is_only_isolation is not null then 'plat.repair'
         when run.has_stale then 'unk.stale'
         when run.has_provisioning and node.replaces_cause is not null then node.replaces_cause
         else 'base.overhead'
-    end as class
+    end as class,
+    coalesce(faults.chosen.root, actions.root) as root
 from known_runs as run
 inner join staged.nodes as node using (cluster, node_uid)
 left join faults using (cluster, node_uid, profile, started_ms)

@@ -3,7 +3,14 @@
 -- grain: cluster, node_uid, profile, started_ms
 
 with paid as (
-    select distinct cluster, node_uid, pool, profile, started_ms, ended_ms
+    select distinct
+        cluster,
+        node_uid,
+        pool,
+        profile,
+        profile_id,
+        started_ms,
+        ended_ms
     from ledger.devices
 ),
 
@@ -33,8 +40,7 @@ abnormal as (
             state.cluster = outage.cluster
             and state.node_uid = outage.node_uid
             and state.profile = outage.profile
-            and state.started_ms >= outage.started_ms
-            and state.started_ms < outage.ended_ms
+            and state.island = outage.island
     where state.ended_ms > paid.started_ms and state.started_ms < paid.ended_ms
 ),
 
@@ -103,39 +109,45 @@ available as (
         from abnormal
         inner join paid using (cluster, node_uid, profile)
     ) as gap
+),
+
+pieces as (
+    select
+        cluster,
+        node_uid,
+        pool,
+        profile,
+        started_ms,
+        ended_ms,
+        node_state,
+        is_planned,
+        in_service,
+        ok_open,
+        ok_closed,
+        outage_started_ms,
+        outage_class
+    from abnormal
+
+    union all
+
+    select
+        cluster,
+        node_uid,
+        pool,
+        profile,
+        started_ms,
+        ended_ms,
+        'available',
+        false,
+        true,
+        true,
+        true,
+        null,
+        null
+    from available
+    where not is_abnormal and ended_ms > started_ms
 )
 
-select
-    cluster,
-    node_uid,
-    pool,
-    profile,
-    started_ms,
-    ended_ms,
-    node_state,
-    is_planned,
-    in_service,
-    ok_open,
-    ok_closed,
-    outage_started_ms,
-    outage_class
-from abnormal
-
-union all
-
-select
-    cluster,
-    node_uid,
-    pool,
-    profile,
-    started_ms,
-    ended_ms,
-    'available',
-    false,
-    true,
-    true,
-    true,
-    null,
-    null
-from available
-where not is_abnormal and ended_ms > started_ms
+select piece.*, paid.profile_id
+from pieces as piece
+inner join paid using (cluster, node_uid, profile)

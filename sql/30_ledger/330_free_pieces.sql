@@ -1,12 +1,13 @@
--- Units of each device that no pod holds, with the state of the node.
+-- Units of each device of a group that no pod holds, with the state of the node.
 --
--- grain: cluster, node_uid, gpu, started_ms
+-- grain: group_id, started_ms
 
 select
-    span.cluster,
+    device.group_id,
+    device.cluster,
     device.node_uid,
     device.pool,
-    device.gpu,
+    len(device.gpus) as gpu_count,
     greatest(span.started_ms, node.started_ms) as started_ms,
     least(span.ended_ms, node.ended_ms) as ended_ms,
     span.free_units,
@@ -14,12 +15,10 @@ select
     node.outage_started_ms,
     node.outage_class
 from ledger.held_spans as span
-inner join ledger.devices as device using (cluster, node_uid, gpu)
+inner join ledger.device_groups as device using (group_id)
 inner join ledger.node_pieces as node
     on
-        device.cluster = node.cluster
-        and device.node_uid = node.node_uid
-        and device.profile = node.profile
+        device.profile_id = node.profile_id
         and span.started_ms < node.ended_ms
         and span.ended_ms > node.started_ms
 where span.free_units > 0

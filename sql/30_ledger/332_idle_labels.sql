@@ -7,7 +7,7 @@
 -- grain: cluster, pool, started_ms
 
 with free_devices as (
-    select cluster, pool, node_uid, started_ms, ended_ms
+    select cluster, pool, node_uid, gpu_count, started_ms, ended_ms
     from ledger.free_pieces
     where node_state = 'available' and free_units = 5040
 ),
@@ -15,9 +15,10 @@ with free_devices as (
 changes as (
     select cluster, pool, node_uid, changed_ms, sum(change) as change
     from (
-        select cluster, pool, node_uid, started_ms as changed_ms, 1 as change from free_devices
+        select cluster, pool, node_uid, started_ms as changed_ms, gpu_count as change
+        from free_devices
         union all
-        select cluster, pool, node_uid, ended_ms, -1 from free_devices
+        select cluster, pool, node_uid, ended_ms, -gpu_count from free_devices
     )
     group by cluster, pool, node_uid, changed_ms
     having sum(change) <> 0
@@ -68,6 +69,7 @@ slot_changes as (
     group by node_free.cluster, node_free.pool, shapes.gpus_per_pod, node_free.changed_ms
 ),
 
+-- What waits, by the size of a workload: how many of each at every change of the queue.
 demand_changes as (
     select cluster, pool, pods, gpus_per_pod, changed_ms, sum(change) as change
     from (
@@ -80,18 +82,56 @@ demand_changes as (
     group by cluster, pool, pods, gpus_per_pod, changed_ms
 ),
 
+sizes as (
+    select distinct cluster, pool, pods, gpus_per_pod
+    from workloads
+),
+
+demand_edges as (
+    select distinct cluster, pool, changed_ms from demand_changes
+),
+
+waiting as (
+    select
+        edge.cluster,
+        edge.pool,
+        edge.changed_ms,
+        size.pods,
+        size.gpus_per_pod,
+        sum(coalesce(demand.change, 0)) over (
+            partition by edge.cluster, edge.pool, size.pods, size.gpus_per_pod
+            order by edge.changed_ms
+        ) as waiting_count
+    from demand_edges as edge
+    inner join sizes as size using (cluster, pool)
+    left join demand_changes as demand
+        on
+            edge.cluster = demand.cluster
+            and edge.pool = demand.pool
+            and edge.changed_ms = demand.changed_ms
+            and size.pods = demand.pods
+            and size.gpus_per_pod = demand.gpus_per_pod
+),
+
+-- If the smallest workload of a shape does not fit, none of that shape does.
+smallest as (
+    select
+        cluster,
+        pool,
+        gpus_per_pod,
+        changed_ms,
+        coalesce(min(pods) filter (where waiting_count > 0), 0) as pods
+    from waiting
+    group by cluster, pool, gpus_per_pod, changed_ms
+),
+
 -- Every instant at which anything of the pool changes.
 edges as (
     select cluster, pool, changed_ms as edge_ms from slot_changes
     union
-    select cluster, pool, changed_ms from demand_changes
+    select cluster, pool, changed_ms from demand_edges
     union
     select cluster, pool, started_ms from ledger.pool_demand
-),
-
-sizes as (
-    select distinct cluster, pool, pods, gpus_per_pod
-    from workloads
 ),
 
 grid as (
@@ -99,28 +139,26 @@ grid as (
         edges.cluster,
         edges.pool,
         edges.edge_ms,
-        sizes.pods,
-        sizes.gpus_per_pod,
-        sum(coalesce(demand.change, 0)) over by_size as waiting_count,
-        sum(coalesce(slots.slot_change, 0)) over by_size as slot_count,
-        sum(coalesce(slots.free_change, 0)) over by_size as free_count
+        shapes.gpus_per_pod,
+        last_value(smallest.pods ignore nulls) over by_shape as pods,
+        sum(coalesce(slots.slot_change, 0)) over by_shape as slot_count,
+        sum(coalesce(slots.free_change, 0)) over by_shape as free_count
     from edges
-    inner join sizes using (cluster, pool)
-    left join demand_changes as demand
+    inner join shapes using (cluster, pool)
+    left join smallest
         on
-            edges.cluster = demand.cluster
-            and edges.pool = demand.pool
-            and edges.edge_ms = demand.changed_ms
-            and sizes.pods = demand.pods
-            and sizes.gpus_per_pod = demand.gpus_per_pod
+            edges.cluster = smallest.cluster
+            and edges.pool = smallest.pool
+            and edges.edge_ms = smallest.changed_ms
+            and shapes.gpus_per_pod = smallest.gpus_per_pod
     left join slot_changes as slots
         on
             edges.cluster = slots.cluster
             and edges.pool = slots.pool
             and edges.edge_ms = slots.changed_ms
-            and sizes.gpus_per_pod = slots.gpus_per_pod
-    window by_size as (
-        partition by edges.cluster, edges.pool, sizes.pods, sizes.gpus_per_pod
+            and shapes.gpus_per_pod = slots.gpus_per_pod
+    window by_shape as (
+        partition by edges.cluster, edges.pool, shapes.gpus_per_pod
         order by edges.edge_ms
     )
 ),
@@ -136,7 +174,7 @@ fitted as (
             else 'I.shortfall'
         end as state
     from grid
-    where waiting_count > 0
+    where pods > 0
     group by cluster, pool, edge_ms
 ),
 

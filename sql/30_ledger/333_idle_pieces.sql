@@ -1,10 +1,10 @@
 -- Free units on available nodes with their idle label;
 -- without queued work there was no demand [1.7].
 --
--- grain: cluster, node_uid, gpu, started_ms
+-- grain: group_id, started_ms
 
 with idle as (
-    select *, row_number() over (order by cluster, node_uid, gpu, started_ms) as idle_id
+    select *, row_number() over (order by group_id, started_ms) as idle_id
     from ledger.free_pieces
     where node_state = 'available'
 ),
@@ -12,9 +12,7 @@ with idle as (
 wanted as (
     select
         idle.idle_id,
-        idle.cluster,
-        idle.node_uid,
-        idle.gpu,
+        idle.group_id,
         greatest(idle.started_ms, label.started_ms) as started_ms,
         least(idle.ended_ms, label.ended_ms) as ended_ms,
         idle.ended_ms as idle_end_ms,
@@ -36,9 +34,7 @@ wanted as (
 edges as (
     select
         idle_id,
-        cluster,
-        node_uid,
-        gpu,
+        group_id,
         free_units,
         started_ms,
         ended_ms as idle_end_ms,
@@ -50,9 +46,7 @@ edges as (
 
     select
         idle_id,
-        cluster,
-        node_uid,
-        gpu,
+        group_id,
         free_units,
         started_ms,
         idle_end_ms,
@@ -63,9 +57,7 @@ edges as (
 
 unwanted as (
     select
-        cluster,
-        node_uid,
-        gpu,
+        group_id,
         free_units,
         next_free_ms as started_ms,
         lead(started_ms, 1, idle_end_ms) over (
@@ -76,9 +68,7 @@ unwanted as (
 )
 
 select
-    cluster,
-    node_uid,
-    gpu,
+    group_id,
     started_ms,
     ended_ms,
     free_units,
@@ -91,9 +81,7 @@ from wanted
 union all
 
 select
-    cluster,
-    node_uid,
-    gpu,
+    group_id,
     started_ms,
     ended_ms,
     free_units,

@@ -1,15 +1,26 @@
 -- Attempts that ended badly inside the window, with the class that explains them [4].
 --
 -- lost_gpu_ms is all time of the ledger charged to this
--- end, in GPU-milliseconds (a share counts as its share).
+-- end, in GPU-milliseconds (a share counts as its share). caused_by is set where
+-- a preemption made room for the restart of another job: the class of that job's end.
 --
 -- grain: cluster, job, attempt
 
 with charged as (
-    select cluster, cause_job as job, cause_attempt as attempt, sum(unit_ms) as unit_ms
-    from ledger.gpu_time
-    where cause_attempt is not null
-    group by cluster, cause_job, cause_attempt
+    select
+        device.cluster,
+        charge.cause_job as job,
+        charge.cause_attempt as attempt,
+        sum(booked.unit_ms) as unit_ms
+    from (
+        select group_id, charge_id, sum(unit_ms) as unit_ms
+        from ledger.bookings
+        group by group_id, charge_id
+    ) as booked
+    inner join ledger.device_groups as device using (group_id)
+    inner join ledger.charges as charge using (charge_id)
+    where charge.cause_attempt is not null
+    group by device.cluster, charge.cause_job, charge.cause_attempt
 )
 
 select
@@ -21,12 +32,19 @@ select
     attribution.class,
     taxonomy.domain,
     attribution.confidence,
+    attribution.confidence_terms,
     attribution.competing,
     attribution.node_uid,
     attribution.rule,
+    member.incident,
+    preemptor.caused_by,
+    preemptor.caused_by_job,
+    preemptor.caused_by_attempt,
     cast(coalesce(charged.unit_ms, 0) // 5040 as bigint) as lost_gpu_ms
 from intervals.attribution as attribution
 inner join intervals.lineage_attempts as attempt using (cluster, job, attempt)
+inner join intervals.incident_members as member using (cluster, job, attempt)
+left join intervals.preemptors as preemptor using (cluster, job, attempt)
 left join catalog.taxonomy as taxonomy on attribution.class = taxonomy.class
 left join charged using (cluster, job, attempt)
 where

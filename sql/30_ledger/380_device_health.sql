@@ -2,6 +2,7 @@
 -- through the window, whatever jobs do [1.9, 5.2].
 --
 -- grain: cluster, node_uid, gpu, started_ms
+-- kind: view
 
 select
     device.cluster,

@@ -42,11 +42,12 @@ attempted as (
 
 executed as (
     select
-        cluster,
-        job,
-        min(first) - 1 as base_step
-    from staged.steps
-    group by cluster, job
+        attempt.cluster,
+        attempt.job,
+        min(run.first) - 1 as base_step
+    from intervals.step_runs as run
+    inner join intervals.lineage_attempts as attempt using (attempt_id)
+    group by attempt.cluster, attempt.job
 ),
 
 saved as (

@@ -74,17 +74,21 @@ jobs as (
     where job.kind = 'training'
 ),
 
-last_records as (
+-- Runs of steps, cut where work was thrown away: within a run all steps follow each other.
+parts as (
     select
-        step.cluster,
-        step.job,
-        step.attempt,
-        max(step.last) + 1 as next_step,
-        max(step.ended_at) as ended_at
-    from staged.steps as step
-    inner join staged.attempts as attempt using (cluster, job, attempt)
-    where attempt.outcome <> 'succeeded'
-    group by step.cluster, step.job, step.attempt
+        attempt.cluster,
+        attempt.job,
+        attempt.attempt,
+        attempt.outcome,
+        part.first,
+        part.last,
+        instant_of(part.started_ms) as started_at,
+        instant_of(part.ended_ms) as ended_at
+    from intervals.step_parts as part
+    inner join intervals.lineage_attempts as attempt using (attempt_id)
+    inner join jobs using (cluster, job)
+    where not jobs.is_library and not part.is_synthetic
 ),
 
 -- What the library would have been told: positions first..last from started_at on.
@@ -103,30 +107,29 @@ starts as (
     union all
 
     select
-        step.cluster,
-        step.job,
-        step.first,
-        step.last,
-        step.started_at,
-        step.ended_at,
+        cluster,
+        job,
+        first,
+        last,
+        started_at,
+        ended_at,
         0 as position
-    from staged.steps as step
-    inner join jobs using (cluster, job)
-    where not jobs.is_library and step.started_at is not null
+    from parts
 
     union all
 
+    -- The step in flight when an attempt ended.
     select
-        last_records.cluster,
-        last_records.job,
-        last_records.next_step as first,
-        last_records.next_step as last,
-        last_records.ended_at as started_at,
-        last_records.ended_at,
+        cluster,
+        job,
+        max(last) + 1 as first,
+        max(last) + 1 as last,
+        max(ended_at) as started_at,
+        max(ended_at) as ended_at,
         1 as position
-    from last_records
-    inner join jobs using (cluster, job)
-    where not jobs.is_library
+    from parts
+    where outcome <> 'succeeded'
+    group by cluster, job, attempt
 ),
 
 followed as (

@@ -20,7 +20,7 @@ with sums as (
         ) as gang_up,
         sum(case when state like 'A.productive.%' then unit_ms else 0 end) as productive,
         sum(case when state = 'A.slow' then unit_ms else 0 end) as slow
-    from ledger.gpu_time
+    from ledger.window_totals
     group by cluster
 ),
 

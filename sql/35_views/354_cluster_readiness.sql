@@ -12,13 +12,14 @@
 
 with first_steps as (
     select
-        cluster,
-        job,
-        attempt,
-        min(epoch_ms(coalesce(started_at, ended_at))) as first_step_ms,
-        max(epoch_ms(ended_at)) as last_step_ms
-    from staged.steps
-    group by cluster, job, attempt
+        attempt.cluster,
+        attempt.job,
+        attempt.attempt,
+        pace.first_started_ms as first_step_ms,
+        pace.last_ended_ms as last_step_ms
+    from intervals.attempt_pace as pace
+    inner join intervals.lineage_attempts as attempt using (attempt_id)
+    where pace.record_count > 0
 ),
 
 starts as (

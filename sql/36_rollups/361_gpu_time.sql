@@ -4,24 +4,78 @@
 --
 -- grain: cluster, member, pool, namespace, job, attempt, state, cause, node_state, is_attributed
 
-with cells as (
+with booked as (
+    select
+        device.cluster,
+        device.pool,
+        booking.pod_id,
+        booking.charge_id,
+        booking.node_state,
+        sum(booking.unit_ms) as unit_ms
+    from ledger.bookings as booking
+    inner join ledger.device_groups as device using (group_id)
+    group by all
+),
+
+charged as (
+    select
+        booked.cluster,
+        booked.pool,
+        pod.namespace,
+        pod.job,
+        pod.attempt,
+        charge.state,
+        charge.cause,
+        charge.cause_job,
+        charge.cause_attempt,
+        booked.node_state,
+        sum(booked.unit_ms) as unit_ms
+    from booked
+    inner join ledger.charges as charge using (charge_id)
+    left join intervals.pod_devices as held using (pod_id)
+    left join staged.pods as pod on held.cluster = pod.cluster and held.pod_uid = pod.pod_uid
+    group by all
+
+    union all by name
+
     select
         cluster,
         pool,
-        namespace,
-        job,
-        attempt,
-        state,
-        cause,
-        domain,
-        node_state,
+        'U.unlaunched' as state,
+        class as cause,
+        'unlaunched' as node_state,
+        sum(5040 * (ended_ms - started_ms)) as unit_ms
+    from ledger.unlaunched
+    group by cluster, pool, class
+),
+
+cells as (
+    select
+        charged.cluster,
+        charged.pool,
+        charged.namespace,
+        charged.job,
+        charged.attempt,
+        charged.state,
+        charged.cause,
+        taxonomy.domain,
+        charged.node_state,
         coalesce(
-            domain <> 'unknown'
-            and (confidence is null or confidence >= getvariable('report_conf')),
+            taxonomy.domain <> 'unknown'
+            and (
+                attribution.confidence is null
+                or attribution.confidence >= getvariable('report_conf')
+            ),
             false
         ) as is_attributed,
-        sum(unit_ms) as unit_ms
-    from ledger.gpu_time
+        sum(charged.unit_ms) as unit_ms
+    from charged
+    left join catalog.taxonomy as taxonomy on charged.cause = taxonomy.class
+    left join intervals.attribution as attribution
+        on
+            charged.cluster = attribution.cluster
+            and charged.cause_job = attribution.job
+            and charged.cause_attempt = attribution.attempt
     group by all
 )
 

@@ -4,33 +4,53 @@
 --
 -- grain: cluster, node_uid
 
-with edges as (
+with health as (
+    select
+        node.cluster,
+        node.node_uid,
+        device.device_count,
+        node.started_ms,
+        node.ended_ms,
+        node.node_state,
+        node.in_service,
+        node.ok_closed,
+        node.ok_open,
+        node.is_planned as planned
+    from ledger.node_pieces as node
+    inner join (
+        select cluster, node_uid, profile, count(*) as device_count
+        from ledger.devices
+        group by cluster, node_uid, profile
+    ) as device using (cluster, node_uid, profile)
+),
+
+edges as (
     -- Each device interval opens at its start and closes at its end; the running sums tell how
     -- many devices of the node are in a condition, with no join of segments to devices.
     select
         cluster,
         node_uid,
         started_ms as edge_ms,
-        1 as step,
+        device_count as step,
         in_service,
         ok_closed,
         ok_open,
         node_state,
         planned
-    from ledger.device_health
+    from health
     where in_service
     union all
     select
         cluster,
         node_uid,
         ended_ms as edge_ms,
-        -1 as step,
+        -device_count as step,
         in_service,
         ok_closed,
         ok_open,
         node_state,
         planned
-    from ledger.device_health
+    from health
     where in_service
 ),
 
@@ -88,8 +108,7 @@ pools as (
         cluster,
         node_uid,
         max(pool) as pool
-    from ledger.device_health
-    where node_uid is not null
+    from ledger.node_pieces
     group by cluster, node_uid
 )
 

@@ -14,6 +14,7 @@ with ordered as (
         class,
         planned,
         action,
+        incident,
         max(coalesce(ended_ms, getvariable('forever_ms'))) over (
             partition by cluster, node_uid
             order by started_ms, coalesce(ended_ms, getvariable('forever_ms')), gpu
@@ -54,6 +55,7 @@ merged as (
             as ended_ms,
         -- Planned work on one device does not excuse a fault of another.
         arg_min(class, class_rank + case when planned then 1000 else 0 end) as class,
+        arg_min(incident, class_rank + case when planned then 1000 else 0 end) as incident,
         bool_and(coalesce(planned, false)) as planned,
         arg_min(action, action_rank) as action
     from ranked
@@ -70,6 +72,7 @@ select
     taxonomy.domain,
     merged.planned,
     merged.action,
+    merged.incident,
     coalesce(merged.started_ms < epoch_ms(nodes.ready_at), true) as is_birth,
     -- Only these are failures of a node; waits, plans and silent checks are not.
     taxonomy.counts_as like 'interruption%'

@@ -1,6 +1,7 @@
 -- Failures of nodes that began inside the window: unplanned outages, and interruptions laid to a
 -- node that stayed schedulable. An interruption whose node is out around its end is the same
--- failure, and so are interruptions that follow each other on one node within that span.
+-- failure, and so are interruptions that follow each other on one node within that span. Failures
+-- of several nodes may be one incident.
 --
 -- grain: cluster, node_uid, occurred_ms
 
@@ -9,7 +10,8 @@ with outages as (
         cluster,
         node_uid,
         started_ms as occurred_ms,
-        class
+        class,
+        incident
     from rollups.node_outages
     where
         is_failure
@@ -22,7 +24,8 @@ alone as (
         interruptions.cluster,
         interruptions.node_uid,
         epoch_ms(interruptions."at") as occurred_ms,
-        interruptions.class
+        interruptions.class,
+        interruptions.incident
     from ledger.interruptions as interruptions
     where
         interruptions.node_uid is not null
@@ -48,6 +51,7 @@ spaced as (
         node_uid,
         occurred_ms,
         class,
+        incident,
         lag(occurred_ms) over (
             partition by cluster, node_uid order by occurred_ms, class
         ) as previous_ms
@@ -58,13 +62,15 @@ select
     cluster,
     node_uid,
     occurred_ms,
-    class
+    class,
+    incident
 from outages
 union all
 select
     cluster,
     node_uid,
     occurred_ms,
-    class
+    class,
+    incident
 from spaced
 where coalesce(occurred_ms - previous_ms > 1000 * getvariable('attrib_before_s'), true)

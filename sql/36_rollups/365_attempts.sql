@@ -27,11 +27,10 @@ sizes as (
 ),
 
 with_steps as (
-    select distinct
-        cluster,
-        job,
-        attempt
-    from staged.steps
+    select attempt.cluster, attempt.job, attempt.attempt
+    from intervals.attempt_pace as pace
+    inner join intervals.lineage_attempts as attempt using (attempt_id)
+    where pace.record_count > 0
 ),
 
 with_phases as (

@@ -6,20 +6,20 @@
 
 with measured as (
     select cluster, node_uid, pool, 'in_service' as measure, started_ms, ended_ms
-    from ledger.device_health
+    from ledger.node_pieces
     where in_service
     union
     select cluster, node_uid, pool, 'not_ok_closed' as measure, started_ms, ended_ms
-    from ledger.device_health
+    from ledger.node_pieces
     where in_service and not ok_closed
     union
     select cluster, node_uid, pool, 'not_ok_open' as measure, started_ms, ended_ms
-    from ledger.device_health
+    from ledger.node_pieces
     where in_service and not ok_open
     union
     select cluster, node_uid, pool, 'planned' as measure, started_ms, ended_ms
-    from ledger.device_health
-    where in_service and not ok_closed and planned
+    from ledger.node_pieces
+    where in_service and not ok_closed and is_planned
 ),
 
 reached as (

@@ -13,7 +13,7 @@ with starts as (
         ended_at,
         unit_ms,
         state = 'A.restart_loop' as in_loop
-    from ledger.gpu_time
+    from ledger.group_time
     where state in ('A.restart_loop', 'A.lost.failed_start') and job is not null
 )
 

@@ -7,18 +7,22 @@ with paid as (
     select
         gpu_time.cluster,
         gpu_time.node_uid,
-        min(gpu_time.node_name) as node_name,
         min(gpu_time.pool) as pool,
-        count(distinct gpu_time.gpu) as gpu_count,
         sum(gpu_time.unit_ms) as unit_ms,
         sum(case when states.state_group = 'unavailable' then gpu_time.unit_ms else 0 end)
             as unavailable_unit_ms,
         sum(case when states.state_group = 'productive' then gpu_time.unit_ms else 0 end)
             as productive_unit_ms
-    from ledger.gpu_time as gpu_time
+    from ledger.window_totals as gpu_time
     left join catalog.states as states on gpu_time.state = states.state
     where gpu_time.node_uid is not null
     group by gpu_time.cluster, gpu_time.node_uid
+),
+
+sizes as (
+    select cluster, node_uid, min(node_name) as node_name, sum(len(gpus)) as gpu_count
+    from ledger.device_groups
+    group by cluster, node_uid
 ),
 
 out_of_service as (
@@ -84,9 +88,9 @@ classes as (
 select
     paid.cluster,
     paid.node_uid,
-    paid.node_name,
+    sizes.node_name,
     paid.pool,
-    paid.gpu_count,
+    sizes.gpu_count,
     paid.unit_ms / 5040 / 3600000 as gpu_hours,
     paid.productive_unit_ms / 5040 / 3600000 as productive_gpu_hours,
     paid.unavailable_unit_ms / 5040 / 3600000 as unavailable_gpu_hours,
@@ -101,6 +105,7 @@ select
     coalesce(stopped.interruption_count, 0) as interruption_count,
     coalesce(classes.classes, []) as classes
 from paid
+inner join sizes on paid.cluster = sizes.cluster and paid.node_uid = sizes.node_uid
 left join rollups.node_health as health
     on paid.cluster = health.cluster and paid.node_uid = health.node_uid
 left join outages on paid.cluster = outages.cluster and paid.node_uid = outages.node_uid

@@ -27,18 +27,19 @@ worst as (
 
 pieces as (
     select
-        gpu_time.cluster,
-        gpu_time.node_uid,
+        worst.cluster,
+        worst.node_uid,
         coalesce(states.state_group, 'unknown') as state_group,
-        epoch_ms(gpu_time.started_at) - grid.start_ms as started_ms,
-        epoch_ms(gpu_time.ended_at) - grid.start_ms as ended_ms,
-        gpu_time.unit_ms / (epoch_ms(gpu_time.ended_at) - epoch_ms(gpu_time.started_at)) as units,
+        booking.started_ms - grid.start_ms as started_ms,
+        booking.ended_ms - grid.start_ms as ended_ms,
+        booking.unit_ms / (booking.ended_ms - booking.started_ms) as units,
         grid.bucket_ms
-    from ledger.gpu_time as gpu_time
-    inner join worst on gpu_time.cluster = worst.cluster and gpu_time.node_uid = worst.node_uid
+    from ledger.bookings as booking
+    inner join ledger.device_groups as device using (group_id)
+    inner join worst on device.cluster = worst.cluster and device.node_uid = worst.node_uid
+    inner join ledger.charges as charge using (charge_id)
     cross join grid
-    left join catalog.states as states on gpu_time.state = states.state
-    where gpu_time.ended_at > gpu_time.started_at
+    left join catalog.states as states on charge.state = states.state
 ),
 
 spread as (

@@ -18,8 +18,10 @@ with booked as (
 ),
 
 with_steps as (
-    select distinct cluster, job
-    from staged.steps
+    select distinct attempt.cluster, attempt.job
+    from intervals.attempt_pace as pace
+    inner join intervals.lineage_attempts as attempt using (attempt_id)
+    where pace.record_count > 0
 ),
 
 trained as (
@@ -72,15 +74,13 @@ first_looks as (
 before_looks as (
     select
         sum(
-            entry.unit_ms
-            // (epoch_ms(entry.ended_at) - epoch_ms(entry.started_at))
-            * greatest(
-                0,
-                least(epoch_ms(entry.ended_at), look.looked_ms) - epoch_ms(entry.started_at)
-            )
+            booking.unit_ms
+            // (booking.ended_ms - booking.started_ms)
+            * greatest(0, least(booking.ended_ms, look.looked_ms) - booking.started_ms)
         ) as unit_ms
-    from ledger.gpu_time as entry
-    inner join first_looks as look on entry.cluster = look.cluster
+    from ledger.bookings as booking
+    inner join ledger.device_groups as device using (group_id)
+    inner join first_looks as look on device.cluster = look.cluster
 ),
 
 quarantined as (

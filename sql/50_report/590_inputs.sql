@@ -88,6 +88,9 @@ with counted as (
     select 'log_evidence' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.log_evidence
     union all
+    select 'log_slow_ranks' as name, count(*) as row_count, max(ingested_at) as newest_at
+    from raw.log_slow_ranks
+    union all
     select 'log_restores' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.log_restores
     union all

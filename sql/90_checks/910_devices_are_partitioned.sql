@@ -1,46 +1,50 @@
 -- Every paid device is booked 5040 units at every instant: no gap and no overlap [C1].
 --
+-- Devices are booked in groups; another check tells that each one stands in a group.
+--
 -- grain: row
 -- severity: error
 
 with changes as (
     select
-        cluster,
-        node_uid,
-        gpu,
-        unnest([epoch_ms(started_at), epoch_ms(ended_at)]) as changed_ms,
+        group_id,
+        unnest([started_ms, ended_ms]) as changed_ms,
         unnest([
-            unit_ms // (epoch_ms(ended_at) - epoch_ms(started_at)),
-            -(unit_ms // (epoch_ms(ended_at) - epoch_ms(started_at)))
+            unit_ms // (ended_ms - started_ms),
+            -(unit_ms // (ended_ms - started_ms))
         ]) as unit_change
-    from ledger.gpu_time
-    where node_uid is not null
+    from ledger.bookings
 
     union all
 
-    select cluster, node_uid, gpu, unnest([started_ms, ended_ms]), unnest([-5040, 5040])
-    from ledger.devices
+    select
+        group_id,
+        unnest([started_ms, ended_ms]),
+        unnest([-5040 * len(gpus), 5040 * len(gpus)])
+    from ledger.device_groups
 ),
 
 summed as (
-    select cluster, node_uid, gpu, changed_ms, sum(unit_change) as unit_change
+    select group_id, changed_ms, sum(unit_change) as unit_change
     from changes
-    group by cluster, node_uid, gpu, changed_ms
+    group by group_id, changed_ms
+    having sum(unit_change) <> 0
 ),
 
 balanced as (
     select
-        cluster,
-        node_uid,
-        gpu,
+        group_id,
         changed_ms,
-        sum(unit_change) over (
-            partition by cluster, node_uid, gpu
-            order by changed_ms
-        ) as excess_units
+        sum(unit_change) over (partition by group_id order by changed_ms) as excess_units
     from summed
 )
 
-select cluster, node_uid, gpu, instant_of(changed_ms) as changed_at, excess_units
+select
+    device.cluster,
+    device.node_uid,
+    device.gpus,
+    instant_of(balanced.changed_ms) as changed_at,
+    balanced.excess_units
 from balanced
-where excess_units <> 0
+inner join ledger.device_groups as device using (group_id)
+where balanced.excess_units <> 0

@@ -31,7 +31,7 @@ sides as (
     from paid
     union all
     select cluster, pool, node_uid, 0, unit_ms
-    from ledger.gpu_time
+    from ledger.window_totals
 )
 
 select

@@ -3,10 +3,12 @@
 -- grain: row
 -- severity: error
 
-select cluster, node_uid, gpu, started_at, ended_at, unit_ms
-from ledger.gpu_time
+select device.cluster, device.node_uid, device.gpus, booking.started_ms, booking.ended_ms,
+    booking.unit_ms
+from ledger.bookings as booking
+inner join ledger.device_groups as device using (group_id)
 where
-    started_at >= ended_at
-    or started_at < getvariable('window_start')
-    or ended_at > getvariable('window_end')
-    or unit_ms <= 0
+    booking.started_ms >= booking.ended_ms
+    or booking.started_ms < getvariable('window_start_ms')
+    or booking.ended_ms > getvariable('window_end_ms')
+    or booking.unit_ms <= 0

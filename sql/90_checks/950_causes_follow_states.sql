@@ -5,7 +5,7 @@
 -- severity: error
 
 select distinct state, cause
-from ledger.gpu_time
+from ledger.window_totals
 where
     (cause is not null and (state like 'A.productive.%' or state in ('I.no_demand', 'A.other')))
     or (

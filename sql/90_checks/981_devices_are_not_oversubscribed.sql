@@ -4,20 +4,26 @@
 -- grain: row
 -- severity: warn
 
+with shares as (
+    select
+        group_id,
+        started_ms,
+        ended_ms,
+        unnest(held, recursive := true)
+    from ledger.held_spans
+    where len(held) > 1
+)
+
 select
-    span.cluster,
-    span.node_uid,
-    span.gpu,
-    instant_of(span.started_ms) as started_at,
-    instant_of(span.ended_ms) as ended_at,
-    list_transform(span.held, lambda share: share.pod_uid) as pod_uids
-from ledger.held_spans as span
-where
-    len(span.held) > 1
-    and exists (
-        select 1
-        from (select unnest(span.held) as share) as holder
-        inner join staged.pods as pod
-            on pod.cluster = span.cluster and holder.share.pod_uid = pod.pod_uid
-        where holder.share.unit_count < pod.unit_count
-    )
+    device.cluster,
+    device.node_uid,
+    device.gpus,
+    instant_of(share.started_ms) as started_at,
+    instant_of(share.ended_ms) as ended_at,
+    list(named.pod_uid order by named.pod_uid) as pod_uids
+from shares as share
+inner join ledger.device_groups as device using (group_id)
+inner join intervals.pod_devices as named using (pod_id)
+inner join staged.pods as pod on named.cluster = pod.cluster and named.pod_uid = pod.pod_uid
+group by all
+having bool_or(share.unit_count < pod.unit_count)

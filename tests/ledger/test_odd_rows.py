@@ -28,7 +28,7 @@ TABLES = {
          "from": DAY},
     ],
     "health_checks": [
-        {"node_uid": "n", "check": "c", "stale_after_s": 9, "beats": [[0, 1, 1e300], [1, 0, -1]]},
+        {"node_uid": "n", "check": "c", "stale_after_s": 9, "beats": [[0, 1, 1e300], [1, 0, 1]]},
     ],
     "step_logs": [{"job": "J", "attempt": 1, "tz": "Nowhere/Zone", "lines": [f"{DAY} step=1"]}],
 }  # fmt: skip

@@ -8,14 +8,15 @@
 select
     attempt.attempt_id,
     coalesce(pace.record_count, 0) as record_count,
+    pace.first_record_id,
     pace.first_position,
     pace.first_started_ms,
     pace.last_ended_ms,
-    pace.position_ms,
+    median.position_ms,
     coalesce(pace.is_ragged, false) as is_ragged,
     greatest(
         1000 * getvariable('hang_min_s'),
-        getvariable('hang_k') * coalesce(pace.position_ms, 0)
+        getvariable('hang_k') * coalesce(median.position_ms, 0)
     ) as hang_ms,
     coalesce(attempt.resume_step, pace.first_position - 1) as resume_step
 from intervals.lineage_attempts as attempt
@@ -23,11 +24,12 @@ left join (
     select
         attempt_id,
         count(*) as record_count,
-        min(first) filter (where record_order = 1) as first_position,
-        min(started_ms) filter (where record_order = 1) as first_started_ms,
+        min(record_id) as first_record_id,
+        min(first) filter (where is_first) as first_position,
+        min(started_ms) filter (where is_first) as first_started_ms,
         max(ended_ms) as last_ended_ms,
-        cast(quantile_disc(position_ms, 0.5) as bigint) as position_ms,
         bool_or(started_ms < prev_ended_ms or first > prev_last + 1) as is_ragged
-    from intervals.step_records
+    from intervals.step_sequence
     group by attempt_id
 ) as pace using (attempt_id)
+left join intervals.attempt_medians as median using (attempt_id)

@@ -9,7 +9,7 @@ with numbered as (
         *,
         row_number() over (
             partition by lineage_id
-            order by attempt_order, record_order
+            order by attempt_order, cut_key
         ) as cut_number
     from intervals.cuts
 )
@@ -18,10 +18,10 @@ select
     cut.*,
     coalesce(deeper.cut_number, 0) as reach_cut_number,
     coalesce(deeper.attempt_order, 0) as reach_attempt_order,
-    coalesce(deeper.record_order, 0) as reach_record_order
+    coalesce(deeper.cut_key, 0) as reach_cut_key
 from numbered as cut
 left join lateral (
-    select earlier.cut_number, earlier.attempt_order, earlier.record_order
+    select earlier.cut_number, earlier.attempt_order, earlier.cut_key
     from numbered as earlier
     where
         earlier.lineage_id = cut.lineage_id

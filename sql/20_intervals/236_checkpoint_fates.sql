@@ -18,22 +18,24 @@ with checkpoints as (
     where checkpoint.committed_at is not null
 ),
 
--- Most records are of one position: an equality finds them. The few longer ones are searched.
+stretches as (
+    select distinct attempt_id, stretch_key from intervals.step_runs
+),
+
+-- Within a stretch positions only rise, so only one run of it can hold a step.
 executions as (
-    select checkpoint.*, record.filled_order
-    from checkpoints as checkpoint
-    inner join intervals.filled_records as record
-        on checkpoint.attempt_id = record.attempt_id and checkpoint.step = record.last
-
-    union all
-
-    select checkpoint.*, record.filled_order
-    from checkpoints as checkpoint
-    inner join (select * from intervals.filled_records where last > first) as record
+    select checkpoint.*, run.first_key
+    from (
+        select checkpoints.*, stretches.stretch_key
+        from checkpoints
+        inner join stretches using (attempt_id)
+    ) as checkpoint
+    asof join intervals.step_runs as run
         on
-            checkpoint.attempt_id = record.attempt_id
-            and checkpoint.step >= record.first
-            and checkpoint.step < record.last
+            checkpoint.attempt_id = run.attempt_id
+            and checkpoint.stretch_key = run.stretch_key
+            and checkpoint.step >= run.first
+    where checkpoint.step <= run.last
 )
 
 select distinct
@@ -46,6 +48,5 @@ select distinct
 from executions as execution
 left join intervals.discarded_spans as discarded
     on
-        execution.attempt_id = discarded.attempt_id
-        and execution.filled_order = discarded.filled_order
+        execution.first_key = discarded.first_key
         and execution.step between discarded.first and discarded.last

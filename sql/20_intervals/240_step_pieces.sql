@@ -1,9 +1,7 @@
 -- The steps of each attempt as pieces of one fate: state, cause and payer [2.2-2.7].
 --
--- Records are cut where the fate of their positions changes, then neighbours
--- without a gap and of the same fate become one piece; a slow record stays by
--- itself, since its own time tells how slow it was. Position p of a record of
--- n positions over d ends at start + floor((p - first + 1) * d / n) [2.1].
+-- Neighbours without a gap and of the same fate become one piece; a slow record stays by itself,
+-- since its own time tells how slow it was.
 --
 -- grain: attempt_id, started_ms, first
 
@@ -13,105 +11,35 @@ with credits as (
     inner join intervals.lineage_credit as credit using (lineage_id)
 ),
 
-thresholds as (
-    -- Where discarded spans begin and end, where claims end, where credit ends.
-    select attempt_id, filled_order, first - 1 as cut_after from intervals.discarded_spans
-    union
-    select attempt_id, filled_order, last from intervals.discarded_spans
-    union
-    select discarded.attempt_id, discarded.filled_order, claim.claimed_step
-    from intervals.discarded_spans as discarded
-    inner join intervals.cut_claims as claim using (lineage_id, cut_number)
-    union
-    select record.attempt_id, record.filled_order, unnest([credits.safe_step, credits.claimed_step])
-    from intervals.filled_records as record
-    inner join credits using (attempt_id)
-    where record.last > record.first
-),
-
-inner_thresholds as (
-    select
-        record.attempt_id,
-        record.filled_order,
-        list_sort(list(threshold.cut_after)) as cuts
-    from thresholds as threshold
-    inner join (
-        select *
-        from intervals.filled_records
-        where last > first
-    ) as record using (attempt_id, filled_order)
-    where threshold.cut_after >= record.first and threshold.cut_after < record.last
-    group by record.attempt_id, record.filled_order
-),
-
-cut_records as (
-    select
-        * replace (
-            started_ms
-            + ((first - record_first) * (ended_ms - started_ms)) // position_count as started_ms,
-            least(
-                started_ms
-                + ((last - record_first + 1) * (ended_ms - started_ms)) // position_count,
-                visible_end_ms
-            ) as visible_end_ms
-        )
-    from (
-        select
-            record.* exclude (first, last),
-            record.first as record_first,
-            record.last - record.first + 1 as position_count,
-            unnest(list_concat(
-                [record.first],
-                list_transform(inner_thresholds.cuts, lambda cut: cut + 1)
-            )) as first,
-            unnest(list_append(inner_thresholds.cuts, record.last)) as last
-        from intervals.filled_records as record
-        inner join inner_thresholds using (attempt_id, filled_order)
-    )
-
-    union all by name
-
-    select
-        record.*,
-        record.first as record_first,
-        record.last - record.first + 1 as position_count
-    from intervals.filled_records as record
-    anti join inner_thresholds using (attempt_id, filled_order)
-),
-
 sorted_by_fate as (
     select
-        record.attempt_id,
-        record.started_ms,
-        record.visible_end_ms as ended_ms,
-        record.first,
-        record.last,
+        part.attempt_id,
+        part.started_ms,
+        part.ended_ms,
+        part.first,
         discarded.lineage_id,
         discarded.cut_number,
         case
             when discarded.cut_number is not null
-                then record.first > coalesce(claim.claimed_step, -1)
-            else record.last > credits.claimed_step
+                then part.first > coalesce(claim.claimed_step, -1)
+            else part.last > credits.claimed_step
         end as is_above_claim,
-        record.last <= credits.safe_step as is_safe,
-        slow.filled_order as slow_order,
+        part.last <= credits.safe_step as is_safe,
+        slow.record_key as slow_order,
         slow.baseline_ms,
         slow.class as slow_class,
-        case
-            when slow.filled_order is not null then record.position_count
-        end as slow_position_count
-    from cut_records as record
+        case when slow.record_key is not null then part.run_position_count end
+            as slow_position_count
+    from intervals.step_parts as part
     inner join credits using (attempt_id)
     left join intervals.discarded_spans as discarded
-        on
-            record.attempt_id = discarded.attempt_id
-            and record.filled_order = discarded.filled_order
-            and record.first between discarded.first and discarded.last
+        on part.first_key = discarded.first_key
+        and part.first between discarded.first and discarded.last
     left join intervals.cut_claims as claim
         on discarded.lineage_id = claim.lineage_id and discarded.cut_number = claim.cut_number
     left join intervals.slow_records as slow
-        on record.attempt_id = slow.attempt_id and record.filled_order = slow.filled_order
-    where record.visible_end_ms > record.started_ms
+        on part.is_slow and part.first_key = slow.record_key
+    where part.ended_ms > part.started_ms
 ),
 
 marked as (

@@ -1,9 +1,9 @@
--- Positions of step records that were discarded, with the cut that discarded them [2.2].
+-- Positions of runs that were discarded, with the cut that discarded them [2.2].
 --
--- A record's position dies at the first later cut below it. Of the cuts that reach a record, each
--- one goes deeper than the one before, so each takes the span between the two.
+-- A position dies at the first later cut below it. Of the cuts that reach a run, each one goes
+-- deeper than the one before, so each takes the span between the two.
 --
--- grain: attempt_id, filled_order, first
+-- grain: first_key, first
 
 with reaching as (
     -- The cuts that can reach each attempt, and how deep they go.
@@ -14,9 +14,9 @@ with reaching as (
         cut.cut_number,
         cut.cut_to,
         cut.attempt_order as cut_attempt_order,
-        cut.record_order as cut_record_order,
+        cut.cut_key,
         cut.reach_attempt_order,
-        cut.reach_record_order
+        cut.reach_cut_key
     from intervals.lineage_attempts as attempt
     inner join intervals.effective_cuts as cut
         on
@@ -33,47 +33,45 @@ at_risk as (
 
 exposed as (
     select
-        record.attempt_id,
-        record.filled_order,
-        record.first,
-        record.last,
-        -- A synthetic record stands before the record that follows its hole.
-        record.record_order - case when record.is_synthetic then 1 else 0 end as record_order
-    from intervals.filled_records as record
+        run.attempt_id,
+        run.first_key,
+        run.first,
+        run.last
+    from intervals.step_runs as run
     inner join at_risk using (attempt_id)
-    where record.last > at_risk.deepest
+    where run.last > at_risk.deepest
 ),
 
 reached as (
     select
-        record.attempt_id,
-        record.filled_order,
-        record.first,
-        record.last,
+        run.attempt_id,
+        run.first_key,
+        run.first,
+        run.last,
         cut.lineage_id,
         cut.cut_number,
         cut.cut_to,
         lag(cut.cut_to) over (
-            partition by record.attempt_id, record.filled_order order by cut.cut_number
+            partition by run.attempt_id, run.first_key order by cut.cut_number
         ) as shallower
-    from exposed as record
+    from exposed as run
     inner join reaching as cut using (attempt_id)
     where
-        record.last > cut.cut_to
-        -- The cut comes after the record, and no cut in between went as deep.
+        run.last > cut.cut_to
+        -- The cut comes after the run, and no cut in between went as deep.
         and (
             cut.cut_attempt_order > cut.attempt_order
-            or cut.cut_record_order > record.record_order
+            or cut.cut_key > run.first_key
         )
         and (
             cut.reach_attempt_order < cut.attempt_order
-            or cut.reach_record_order <= record.record_order
+            or cut.reach_cut_key <= run.first_key
         )
 )
 
 select
     attempt_id,
-    filled_order,
+    first_key,
     lineage_id,
     cut_number,
     greatest(cut_to + 1, first) as first,

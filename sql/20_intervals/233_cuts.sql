@@ -1,17 +1,17 @@
 -- Points at which a lineage threw work away: a restart
 -- below what was done, or a counter that went back.
 --
--- record_order places a cut among the records of its lineage: before every record of an attempt
--- (record 0) or just before one of them. Positions above cut_to are discarded there [2.2, 2.5].
+-- cut_key places a cut among the records of its attempt: before all of them (0) or just before the
+-- one of that record_key. Positions above cut_to are discarded there [2.2, 2.5].
 -- is_rollback and cause say who pays [2.4].
 --
--- grain: lineage_id, attempt_order, record_order
+-- grain: lineage_id, attempt_order, cut_key
 
 with restarts as (
     select
         attempt.lineage_id,
         attempt.attempt_order,
-        cast(0 as bigint) as record_order,
+        cast(0 as bigint) as cut_key,
         pace.resume_step as cut_to,
         attempt.started_ms as cut_ms,
         attempt.restart_kind = 'rollback' as is_marked_rollback,
@@ -32,7 +32,7 @@ caused as (
     select
         restarts.lineage_id,
         restarts.attempt_order,
-        restarts.record_order,
+        restarts.cut_key,
         restarts.cut_to,
         restarts.cut_ms,
         coalesce(attribution.class, 'base.overhead') as cause,
@@ -64,9 +64,9 @@ turned_back as (
     select
         attempt.lineage_id,
         attempt.attempt_order,
-        record.record_order,
-        record.cut_to,
-        record.started_ms as cut_ms,
+        turn.cut_key,
+        turn.cut_to,
+        turn.cut_ms,
         case
             when marker.kind = 'rollback' then 'user.rollback'
             else coalesce(marker.cause, 'unk.none')
@@ -74,7 +74,7 @@ turned_back as (
         cast(null as varchar) as cause_job,
         cast(null as integer) as cause_attempt,
         coalesce(marker.kind = 'rollback', false) as is_rollback
-    from intervals.step_records as record
+    from intervals.step_turns as turn
     inner join intervals.lineage_attempts as attempt using (attempt_id)
     left join lateral (
         select markers.kind, markers.cause
@@ -83,11 +83,10 @@ turned_back as (
             markers.cluster = attempt.cluster
             and markers.job = attempt.job
             and (markers.attempt is null or markers.attempt = attempt.attempt)
-            and epoch_ms(markers.occurred_at) <= record.started_ms
+            and epoch_ms(markers.occurred_at) <= turn.cut_ms
         order by markers.occurred_at desc, markers.kind, markers.cause
         limit 1
     ) as marker on true
-    where record.cut_to is not null
 )
 
 select * from caused

@@ -1,0 +1,112 @@
+"""Reads training logs into step rows and evidence in Parquet; ripgrep with the same patterns.
+
+python -m benchmarks.log_reading [--plain] FOLDER FILE...   what is measured
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+import polars as pl
+
+from benchmarks import training_logs
+from benchmarks.processes import Use, run_module
+from goodput.logs import gate, read_log
+from goodput.logs.formats import load_formats
+from goodput.logs.signatures import load_signatures, unknown_error
+
+MEGABYTES = 200
+_JOBS = 2
+_ONE_LOG = 35_000_000
+
+
+def measure(folder: Path, megabytes: int = MEGABYTES) -> Iterator[tuple[str, Use, Use]]:
+    """Name, our use and ripgrep's of each comparison; none where ripgrep is not installed."""
+    ripgrep = shutil.which("rg")
+    if ripgrep is None:
+        print("benchmarks of logs are skipped: install ripgrep (rg)", file=sys.stderr)
+        return
+    patterns = _patterns(folder)
+    files = training_logs.write(folder, megabytes * 1_000_000)
+    noise = [file for file in files if file.stem == "noise"]
+    packed = [_packed(file) for file in files if file.stem in ("megatron", "noise")]
+    grep = partial(_run_ripgrep, ripgrep, patterns)
+    name = f"read_{megabytes}_mb_of_logs"
+    whole, part = grep(files), grep(noise)
+    yield name, _read(folder, files), whole
+    yield f"{name}_without_hyperscan", _read(folder, files, "--plain"), whole
+    yield "read_logs_with_few_steps", _read(folder, noise), part
+    yield "read_gzip_logs", _read(folder, packed), grep(packed, "-z")
+
+
+def one_log(folder: Path) -> Use:
+    """What `goodput classify` uses for one log of 35 MB."""
+    path = folder / "job.log"
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(training_logs.text("mixed", _ONE_LOG))
+    return run_module("goodput", "classify", "-o", "json", str(path))
+
+
+def _read(folder: Path, files: Sequence[Path], *options: str) -> Use:
+    return run_module("benchmarks.log_reading", *options, str(folder), *map(str, files))
+
+
+def _patterns(folder: Path) -> Path:
+    """The catalogue's expressions as ripgrep takes them: without names of groups."""
+    signatures = [*load_signatures().signatures, unknown_error()]
+    sources = {s.regex.source for s in signatures}
+    sources |= {p.regex.source for f in load_formats() for p in f.patterns}
+    path = folder / "patterns"
+    plain = sorted({re.sub(r"\(\?P<\w+>", "(", s).replace("\\'", "'") for s in sources})
+    path.write_text("\n".join(plain) + "\n", encoding="utf-8")
+    return path
+
+
+def _packed(file: Path) -> Path:
+    path = file.with_suffix(".log.gz")
+    with file.open("rb") as plain, gzip.open(path, "wb", compresslevel=6) as packed:
+        shutil.copyfileobj(plain, packed)
+    return path
+
+
+def _run_ripgrep(program: str, patterns: Path, files: Sequence[Path], *options: str) -> Use:
+    words = [program, "-a", f"-j{_JOBS}", "-c", "-f", str(patterns), *options, *map(str, files)]
+    started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(words, check=True, stdout=subprocess.PIPE)
+    seconds, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Use(seconds, cpu, after.ru_maxrss / 1024)
+
+
+def _write_rows(folder: Path, is_plain: bool, file: Path) -> None:
+    if is_plain:
+        gate.HAS_NATIVE = False
+    tables = read_log(file).tables
+    for table in ("log_steps", "log_evidence"):
+        frame = pl.DataFrame(tables[table], infer_schema_length=None)
+        frame.write_parquet(folder / f"{file.name}.{table}.parquet")
+
+
+def main(words: Sequence[str]) -> None:
+    """Reads the files with as many processes as ripgrep has threads."""
+    is_plain = words[0] == "--plain"
+    folder, *files = words[is_plain:]
+    with ProcessPoolExecutor(_JOBS) as pool:
+        work = partial(_write_rows, Path(folder), is_plain)
+        list(pool.map(work, map(Path, files)))
+
+
+if __name__ == "__main__":
+    # By its name: processes of a pool cannot be handed what __main__ holds.
+    import_module("benchmarks.log_reading").main(sys.argv[1:])

@@ -1,0 +1,121 @@
+-- The evidence that decides why an interrupted attempt ended, with its rivals [4.4].
+--
+-- Nothing decides where the outcome was declared, or where no root is left. source_count is how many
+-- kinds of source name the class.
+--
+-- grain: cluster, job, attempt
+
+-- Of an evicted attempt only the sickness of a node counts [S0b].
+with usable as (
+    select evidence.*
+    from intervals.attempt_evidence as evidence
+    inner join intervals.attempt_onsets as onset using (cluster, job, attempt)
+    anti join catalog.declared_outcomes as declared using (outcome)
+    where
+        onset.outcome <> 'evicted'
+        or (
+            evidence.domain = 'infra'
+            and evidence.role in ('root', 'either')
+            and evidence.strength >= 2
+            and evidence.source not in ('exit', 'disruption')
+        )
+),
+
+-- A collective timeout makes weak evidence after it a consequence [S1].
+communication as (
+    select
+        cluster,
+        job,
+        attempt,
+        min(observed_ms) - 1000 * getvariable('skew_s') as timeout_ms
+    from usable
+    where class = 'unk.comm'
+    group by cluster, job, attempt
+),
+
+-- A node that is lost with a GPU error is lost because of it [4.6].
+gpu_faults as (
+    select distinct cluster, job, attempt, node_uid
+    from usable
+    where is_xid and class like 'gpu.%' and role in ('root', 'either') and strength >= 2
+),
+
+candidates as (
+    select usable.*
+    from usable
+    left join communication using (cluster, job, attempt)
+    left join gpu_faults
+        on
+            usable.class = 'host.lost'
+            and usable.cluster = gpu_faults.cluster
+            and usable.job = gpu_faults.job
+            and usable.attempt = gpu_faults.attempt
+            and usable.node_uid = gpu_faults.node_uid
+    where
+        usable.role in ('root', 'either')
+        and usable.strength >= 1
+        and usable.domain not in ('unknown', 'baseline')
+        and gpu_faults.node_uid is null
+        and (
+            communication.timeout_ms is null
+            or usable.strength > 1
+            or usable.observed_ms < communication.timeout_ms
+        )
+),
+
+-- Only the strongest counts, and fresh before latched [S2].
+strongest as (
+    select *
+    from candidates
+    qualify rank() over (partition by cluster, job, attempt order by strength desc, is_old) = 1
+),
+
+near as (
+    select *, min(observed_ms) over (partition by cluster, job, attempt) as first_ms
+    from strongest
+),
+
+picked as (
+    select *
+    from near
+    where observed_ms <= first_ms + 1000 * getvariable('skew_s')
+    qualify row_number() over (
+        partition by cluster, job, attempt
+        order by precedence, observed_ms, rank nulls last, coalesce(node_uid, ''), evidence_order
+    ) = 1
+),
+
+rivals as (
+    select
+        near.cluster,
+        near.job,
+        near.attempt,
+        list_sort(list(distinct near.class)) as competing
+    from near
+    inner join picked using (cluster, job, attempt)
+    where
+        near.class <> picked.class
+        and near.node_uid is distinct from picked.node_uid
+        and near.observed_ms <= near.first_ms + 1000 * getvariable('compete_s')
+    group by near.cluster, near.job, near.attempt
+),
+
+voices as (
+    select
+        candidates.cluster,
+        candidates.job,
+        candidates.attempt,
+        count(distinct candidates.source) as source_count
+    from candidates
+    inner join picked using (cluster, job, attempt)
+    where candidates.class = picked.class
+    group by candidates.cluster, candidates.job, candidates.attempt
+)
+
+select
+    picked.*,
+    rivals.competing,
+    voices.source_count
+from picked
+left join rivals using (cluster, job, attempt)
+left join voices using (cluster, job, attempt)

@@ -1,0 +1,16 @@
+-- Degrading conditions of the nodes of each attempt.
+--
+-- grain: row
+
+select distinct
+    held.attempt_id,
+    condition.class,
+    condition.started_ms,
+    condition.ended_ms
+from (
+    select distinct attempt.attempt_id, pod.cluster, pod.node_uid
+    from staged.pods as pod
+    inner join intervals.lineage_attempts as attempt using (cluster, job, attempt)
+) as held
+inner join intervals.condition_repairs as condition using (cluster, node_uid)
+where condition.is_degrading

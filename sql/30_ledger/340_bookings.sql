@@ -1,0 +1,85 @@
+-- The ledger as it is booked: one row for a share of a group of devices over one interval.
+--
+-- unit_ms = units × milliseconds over all devices of the group. ledger.gpu_time shows the same
+-- device by device, with names for the numbers.
+--
+-- grain: group_id, started_ms, pod_id
+
+with shares as (
+    select
+        group_id,
+        started_ms,
+        ended_ms,
+        unnest(held, recursive := true)
+    from ledger.held_spans
+),
+
+-- A group held alone for long keeps one row; a share is joined to the pieces of its pod.
+held as (
+    select
+        device.group_id,
+        piece.pod_id,
+        greatest(piece.started_ms, share.started_ms) as started_ms,
+        least(piece.ended_ms, share.ended_ms) as ended_ms,
+        len(device.gpus) * share.unit_count as unit_count,
+        piece.charge_id,
+        piece.node_state,
+        cast(null as bigint) as outage_started_ms
+    from ledger.held_pieces as piece
+    inner join shares as share
+        on
+            piece.pod_id = share.pod_id
+            and piece.started_ms < share.ended_ms
+            and piece.ended_ms > share.started_ms
+    inner join ledger.device_groups as device
+        on share.group_id = device.group_id and piece.profile_id = device.profile_id
+),
+
+unavailable as (
+    select
+        free.group_id,
+        cast(null as bigint) as pod_id,
+        free.started_ms,
+        free.ended_ms,
+        free.gpu_count * free.free_units as unit_count,
+        charge.charge_id,
+        free.node_state,
+        free.outage_started_ms
+    from ledger.free_pieces as free
+    inner join ledger.charges as charge
+        on
+            'U.' || free.node_state = charge.state
+            and coalesce(free.outage_class, 'base.overhead') = charge.cause
+    where free.node_state <> 'available'
+),
+
+idle as (
+    select
+        piece.group_id,
+        cast(null as bigint) as pod_id,
+        piece.started_ms,
+        piece.ended_ms,
+        len(device.gpus) * piece.free_units as unit_count,
+        charge.charge_id,
+        'available' as node_state,
+        cast(null as bigint) as outage_started_ms
+    from ledger.idle_pieces as piece
+    inner join ledger.device_groups as device using (group_id)
+    inner join ledger.charges as charge
+        on
+            piece.state = charge.state
+            and piece.cause is not distinct from charge.cause
+            and piece.cause_job is not distinct from charge.cause_job
+            and piece.cause_attempt is not distinct from charge.cause_attempt
+)
+
+select
+    * exclude (unit_count),
+    cast(unit_count * (ended_ms - started_ms) as bigint) as unit_ms
+from (
+    select * from held
+    union all by name
+    select * from unavailable
+    union all by name
+    select * from idle
+)

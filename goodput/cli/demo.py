@@ -26,14 +26,18 @@ def command(out: Path, seed: int) -> None:
     """Simulate a small fleet with faults, account for it, and write its report.
 
     The simulated cluster leaves files as a real one would; they are collected, built and checked
-    like any others. Ends with a table of the injected truth beside what was computed.
+    like any others. Then twelve hours of it are played to the live collectors, which run on a
+    schedule and fail at times. Ends with tables of the injected truth beside what was computed.
     """
     from goodput.synth.compare import render
     from goodput.synth.demo import run_demo
+    from goodput.synth.loop.account import explain
 
     demo = run_demo(out, seed, say)
     click.echo("Injected truth vs computed\n")
     click.echo(render(demo.comparison))
+    click.echo("\nInjected truth vs computed, twelve hours through the live collectors\n")
+    click.echo(explain(demo.played.account))
     click.echo(f"\nreport: {demo.report}")
     if demo.failed_checks:
         raise CheckFailed(f"checks failed: {', '.join(demo.failed_checks)}")

@@ -1,4 +1,4 @@
-"""`goodput demo`: a simulated week, from the files it leaves to the report, beside the truth."""
+"""`goodput demo`: a simulated week from its files to the report, and a day played to collectors."""
 
 from __future__ import annotations
 
@@ -19,18 +19,22 @@ from goodput.window import Window
 
 if TYPE_CHECKING:
     from goodput.lake import Lake
+    from goodput.synth.loop.play import Played
 
 WEEK = "2026-W48"
 MARKER = ".goodput-demo"
 RAW = ("kubernetes", "logs", "kernel", "checkpoints")
+LOOK_EVERY_S = 900
+DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demo made: the report's page, the comparison, the checks that failed."""
+    """What the demo made: the report's page, the comparisons, the checks that failed."""
 
     report: Path
     comparison: Comparison
+    played: Played
     failed_checks: list[str]
 
 
@@ -38,7 +42,7 @@ def run_demo(out: Path, seed: int, say: Callable[[str], None], week: str = WEEK)
     """Simulate a week and take it through the whole product.
 
     Args:
-        out: folder for artefacts/, lake/ and report/; one of an earlier demo is replaced.
+        out: folder for artefacts/, lake/, report/ and loop/; one of an earlier demo is replaced.
         seed: another seed is another week with the same kinds of fault.
         say: takes progress messages.
         week: the ISO week that is simulated, such as 2026-W48.
@@ -47,6 +51,7 @@ def run_demo(out: Path, seed: int, say: Callable[[str], None], week: str = WEEK)
         UsageError: `out` holds files that no demo wrote.
     """
     from goodput.report.write import write_report
+    from goodput.synth.loop.play import play_day
     from goodput.warehouse.build import build
 
     window = Window.of_week(week)
@@ -70,7 +75,15 @@ def run_demo(out: Path, seed: int, say: Callable[[str], None], week: str = WEEK)
     )
     files = write_report(result.database, out / "report")
     step("wrote the report")
-    return Demo(files.html, compare(truth, result.database), failed)
+    comparison = compare(truth, result.database)
+    played = play_day(window.start + DAY, seed, out / "loop", LOOK_EVERY_S)
+    step(f"played a day to the collectors: {_runs(played)}; samples came from {played.metrics}")
+    return Demo(files.html, comparison, played, failed + played.failed_checks)
+
+
+def _runs(played: Played) -> str:
+    """How often which collector ran, and what befell the runs."""
+    return ", ".join(f"{count} {name}" for name, count in sorted(played.runs.items()))
 
 
 def _collect(out: Path, collected_at: datetime, step: Callable[[str], None]) -> Lake:
@@ -96,7 +109,7 @@ def _clear(out: Path) -> None:
     """An empty folder to work in; only the demo's own files are ever removed."""
     if out.exists() and any(out.iterdir()) and not (out / MARKER).exists():
         raise UsageError(f"{out} is not empty and no demo wrote it; give another --out")
-    for name in ("artefacts", "lake", "report"):
+    for name in ("artefacts", "lake", "loop", "report"):
         shutil.rmtree(out / name, ignore_errors=True)
-    out.mkdir(parents=True, exist_ok=True)
+    (out / "loop").mkdir(parents=True)
     (out / MARKER).write_text("made by `goodput demo`\n")

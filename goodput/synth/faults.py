@@ -9,9 +9,11 @@ from collections.abc import Callable
 from functools import partial
 
 from goodput.synth.fleet import Attempt, Node
-from goodput.synth.simulate import WATCHDOG_S, Simulation, Ticket
+from goodput.synth.simulate import Simulation
+from goodput.synth.trace import Ticket
 
 TRIES = 4000
+WATCHDOG_S = 600
 STALE_AFTER_S = 600
 BEAT_S = 60
 HCA = "mlx5_core 0000:1a:00.0: Port: 1 Link DOWN"
@@ -89,8 +91,8 @@ class Injector:
     def _kill_jobs(self, node: Node, cause: str, error: str) -> None:
         for attempt in self.sim.on_node(node):
             pod = self.sim.pod_on(attempt, node)
-            self.sim.traceback(attempt, pod.rank, error)
-            self.sim.crash(attempt, cause, self.rng.randint(1, 4), pod)
+            self.sim.endings.traceback(attempt, pod.rank, error)
+            self.sim.endings.crash(attempt, cause, self.rng.randint(1, 4), pod)
 
     def _xid(self, node: Node, pci: str, code: int, text: str) -> None:
         line = f"NVRM: Xid (PCI:{pci}): {code}, {text}"
@@ -100,7 +102,7 @@ class Injector:
         def put() -> None:
             node.conds[kind] = (status, reason)
 
-        self.sim.change(node, put, cause)
+        self.sim.machines.change(node, put, cause)
 
     def _repair(self, node: Node, action: str, start: int, end: int, planned: bool = False) -> None:
         """A repair ticket; at its end the conditions are gone, a minute later the cordon is."""
@@ -109,7 +111,7 @@ class Injector:
         restarts = action != "reset"
 
         def begin() -> None:
-            sim.change(node, lambda: setattr(node, "repair", action))
+            sim.machines.change(node, lambda: setattr(node, "repair", action))
 
         def down() -> None:
             self._condition(node, "Ready", "Unknown", "NodeStatusUnknown", "")
@@ -120,12 +122,12 @@ class Injector:
                 node.conds.clear()
                 node.boot += restarts
 
-            sim.change(node, put)
+            sim.machines.change(node, put)
             if restarts:
                 sim.trace.node_events.append((sim.now, node, "Rebooted", "Warning"))
 
         def back() -> None:
-            sim.cordon(node, False)
+            sim.machines.cordon(node, False)
             node.busy_fault = False
 
         sim.at(start, begin)
@@ -142,7 +144,7 @@ class Injector:
         node.busy_fault = True
         kind = "AcceleratedHardwareReady"
         sim.at(now + found, lambda: self._condition(node, kind, "False", reason, cause))
-        sim.at(now + found + 60, lambda: sim.cordon(node, True))
+        sim.at(now + found + 60, lambda: sim.machines.cordon(node, True))
         self._repair(node, act, now + found + wait, now + found + wait + take)
 
     def xid79(self, node: Node) -> None:
@@ -201,7 +203,7 @@ class Injector:
         sim.trace.kernel.append((up, node, "mlx5_core 0000:1a:00.0: Port: 1 Link UP"))
 
         def clear() -> None:
-            sim.change(node, node.conds.clear)
+            sim.machines.change(node, node.conds.clear)
             node.busy_fault = False
 
         sim.at(up, clear)
@@ -217,7 +219,7 @@ class Injector:
             attempt.lines.append((self.sim.now, rank, line))
 
     def _hung(self, attempt: Attempt, cause: str, code: int, stuck: Node | None = None) -> None:
-        self.sim.end_attempt(attempt, "failed", cause, code, tail="hang", stuck=stuck)
+        self.sim.endings.end(attempt, "failed", cause, code, tail="hang", stuck=stuck)
 
     def notready(self, node: Node) -> None:
         """The host is lost: its gang hangs until its pod is evicted; a new node follows."""
@@ -231,14 +233,14 @@ class Injector:
             pod.disruption = (now + 345, "DeletionByTaintManager", "node unreachable")
             sim.at(over, partial(self._hung, attempt, "host.lost", 143, node))
         gone = now + self.rng.randint(1500, 2000)
-        sim.at(gone, lambda: sim.delete_node(node))
-        sim.at(gone + self.rng.randint(900, 1500), lambda: sim.add_node(node))
+        sim.at(gone, lambda: sim.machines.remove(node))
+        sim.at(gone + self.rng.randint(900, 1500), lambda: sim.machines.replace(node))
 
     def maintenance(self, node: Node) -> None:
         """Planned kernel upgrade: cordon, drain five minutes later, reboot, uncordon."""
         sim, now = self.sim, self.sim.now
         node.busy_fault = True
-        sim.cordon(node, True, "plat.maint")
+        sim.machines.cordon(node, True, "plat.maint")
         end = now + 300 + self.rng.randint(1500, 2400)
         self._retry(now + 300, lambda: self._drain(node, end), TRIES)
 
@@ -248,14 +250,14 @@ class Injector:
             return False
         start, reboot = sim.now, sim.now + 120
         sim.trace.tickets.append(Ticket(node, "drain", "", True, start, reboot))
-        sim.change(node, lambda: setattr(node, "draining", True))
+        sim.machines.change(node, lambda: setattr(node, "draining", True))
         for attempt in sim.on_node(node):
             pod = sim.pod_on(attempt, node)
             pod.disruption = (start, "EvictionByEvictionAPI", "Eviction API: evicting")
-            sim.end_attempt(attempt, "evicted", "plat.maint", 143)
+            sim.endings.end(attempt, "evicted", "plat.maint", 143)
 
         def done() -> None:
-            sim.change(node, lambda: setattr(node, "draining", False))
+            sim.machines.change(node, lambda: setattr(node, "draining", False))
 
         self._repair(node, "reboot", reboot, max(end, reboot + 900), planned=True)
         sim.at(reboot, done)
@@ -270,10 +272,10 @@ class Injector:
         sim.trace.silent.append((node, last, back))
 
         def begin() -> None:
-            sim.change(node, lambda: setattr(node, "stale", True), "unk.stale")
+            sim.machines.change(node, lambda: setattr(node, "stale", True), "unk.stale")
 
         def finish() -> None:
-            sim.change(node, lambda: setattr(node, "stale", False))
+            sim.machines.change(node, lambda: setattr(node, "stale", False))
             node.busy_fault = False
 
         sim.at(last + STALE_AFTER_S, begin)
@@ -291,11 +293,11 @@ class Injector:
             else:
                 node.conds.pop("GpuThermalThrottle", None)
 
-        sim.change(node, lambda: put(True))
+        sim.machines.change(node, lambda: put(True))
         line = "NVRM: GPU at PCI:0000:3a:00: HW slowdown active, thermal violation"
         sim.trace.kernel.append((sim.now, node, line))
         until = sim.now + self.rng.randint(9000, 14000)
-        sim.at(until, lambda: sim.change(node, lambda: put(False)))
+        sim.at(until, lambda: sim.machines.change(node, lambda: put(False)))
 
     # ------------------------------------------------------------- job faults
 
@@ -308,11 +310,11 @@ class Injector:
             "total-vm:1187264kB, anon-rss:1048092kB"
         )
         self.sim.trace.kernel.append((self.sim.now, pod.node, line))
-        self.sim.crash(attempt, "app.oom_host", 3, pod, code=137, reason="OOMKilled")
+        self.sim.endings.crash(attempt, "app.oom_host", 3, pod, code=137, reason="OOMKilled")
 
     def rollback(self, attempt: Attempt) -> None:
         """A loss spike makes the trainer go back."""
-        self.sim.rollback(attempt)
+        self.sim.trainer.rollback(attempt)
 
     def corrupt(self, attempt: Attempt) -> None:
         """The firmware of a GPU hangs, and the newest checkpoint turns out unreadable."""
@@ -327,4 +329,4 @@ class Injector:
 
     def cancel(self, attempt: Attempt) -> None:
         """The owner deletes the job."""
-        self.sim.end_attempt(attempt, "cancelled", "user.cancel", 143)
+        self.sim.endings.end(attempt, "cancelled", "user.cancel", 143)

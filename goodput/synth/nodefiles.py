@@ -13,7 +13,7 @@ from goodput.synth.faults import BEAT_S, STALE_AFTER_S
 from goodput.synth.files import instant, rfc3339, write_ndjson, write_text
 from goodput.synth.fleet import Checkpoint, Job, Node
 from goodput.synth.plan import Fleet
-from goodput.synth.simulate import Ticket
+from goodput.synth.trace import Ticket
 from goodput.synth.trainlogs import checkpoint_root, listed, nemo_folder
 
 SHARDS = 8
@@ -49,7 +49,7 @@ def write_kernel_logs(fleet: Fleet, out: Path) -> None:
 def write_listings(fleet: Fleet, out: Path) -> None:
     """What `find -printf` or `aws s3 ls --recursive` shows of each job's checkpoints at the end."""
     for job in fleet.sim.jobs:
-        files = [f for c in listed(job) for f in _files(job, c)]
+        files = [f for c in listed(job) for f in checkpoint_files(job, c)]
         if not files:
             continue
         root = checkpoint_root(job)
@@ -101,7 +101,7 @@ LAYOUTS = {
 }
 
 
-def _files(job: Job, checkpoint: Checkpoint) -> Iterator[tuple[int, int, str]]:
+def checkpoint_files(job: Job, checkpoint: Checkpoint) -> Iterator[tuple[int, int, str]]:
     """Time, size and path below the root of every file of a checkpoint."""
     layout, done = LAYOUTS[job.spec.fmt], checkpoint.committed
 

@@ -56,7 +56,7 @@ def simulate(week_start: int, seed: int) -> Fleet:
     rng = random.Random(seed * 7919 + 1)
     sim = Simulation(list(POOLS), week_start - WARM_UP, week_start + WEEK + AFTERMATH, seed)
     for spec in [*_long_runs(week_start), *_named(week_start), *_crowd(week_start, rng)]:
-        sim.at(spec.submit, partial(sim.submit, spec))
+        sim.at(spec.submit, partial(sim.scheduler.submit, spec))
     _serving(sim)
     hole = Hole(week_start + 99 * HOUR, week_start + 99 * HOUR + 2700)
     _faults(sim, week_start, rng, hole)
@@ -209,13 +209,13 @@ def _faults(sim: Simulation, t: int, rng: random.Random, hole: Hole) -> None:
 
     def node_of(name: str, member: int) -> Callable[[], Node | None]:
         def pick() -> Node | None:
-            attempt = _attempt(sim, name)
+            attempt = live_attempt(sim, name)
             return attempt.pods[member % len(attempt.pods)].node if attempt else None
 
         return pick
 
     def job(name: str) -> Callable[[], Attempt | None]:
-        return lambda: _attempt(sim, name)
+        return lambda: live_attempt(sim, name)
 
     def lemon() -> Node | None:
         node = next(n for n in sim.all_nodes if n.name == f"train-a-{LEMON:02d}")
@@ -253,7 +253,8 @@ def _faults(sim: Simulation, t: int, rng: random.Random, hole: Hole) -> None:
     sim.at(t + 70 * HOUR, lambda: _withdraw(sim, "everything-at-once"))
 
 
-def _attempt(sim: Simulation, name: str) -> Attempt | None:
+def live_attempt(sim: Simulation, name: str) -> Attempt | None:
+    """The live attempt of the job of a name."""
     return next((j.live for j in sim.jobs if j.spec.name == name), None)
 
 

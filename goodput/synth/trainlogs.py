@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goodput.synth.files import instant, rfc3339, write_text
-from goodput.synth.fleet import Attempt, Checkpoint, Job, Record
+from goodput.synth.fleet import Attempt, Checkpoint, Job, Pod, Record
 from goodput.synth.plan import Fleet
 
 Line = tuple[int, str]
@@ -131,27 +131,48 @@ def nemo_folder(job: Job, step: int) -> str:
 
 def write_logs(fleet: Fleet, out: Path) -> None:
     """Write /var/log/pods-like files below `out`; a third of them gzipped."""
+    for folder, lines in pod_logs(fleet):
+        text = "".join(f"{line}\n" for _, line in lines)
+        compress = is_packed(folder)
+        write_text(out / folder / ("0.log.gz" if compress else "0.log"), text, compress=compress)
+
+
+def is_packed(folder: str) -> bool:
+    """Whether the log of a folder is packed once it is done with: a third of them are."""
+    return int(folder.rsplit("_", 1)[1][:2], 16) % 3 == 0
+
+
+def pod_logs(fleet: Fleet) -> Iterator[tuple[str, list[Line]]]:
+    """The folder of each pod that printed anything, and its lines with their instants."""
     for job in fleet.sim.jobs:
         for attempt in job.attempts:
-            for rank in range(len(attempt.pods)):
-                _write_pod(attempt, rank, out)
+            for pod in attempt.pods:
+                if lines := _pod_lines(attempt, pod):
+                    yield f"{pod.namespace}_{pod.name}_{pod.uid}/trainer", lines
 
 
-def _write_pod(attempt: Attempt, rank: int, out: Path) -> None:
-    pod = attempt.pods[rank]
-    lines = list(_lines(attempt)) if rank == 0 else []
-    own = sorted([(t, text) for t, r, text in attempt.lines if r == rank], key=lambda row: row[0])
+def last_line(attempt: Attempt) -> int:
+    """When a pod of the attempt printed last; 0 where none did."""
+    return max((lines[-1][0] for p in attempt.pods if (lines := _pod_lines(attempt, p))), default=0)
+
+
+def _pod_lines(attempt: Attempt, pod: Pod) -> list[Line]:
+    lines = list(_lines(attempt)) if pod.rank == 0 else []
+    own = sorted([(t, text) for t, r, text in attempt.lines if r == pod.rank], key=_time)
     # Lines of one second keep the order in which they were written: steps before complaints.
-    merged = sorted([*lines, *own], key=lambda row: row[0])
+    merged = sorted([*lines, *own], key=_time)
     until = pod.terminated if pod.terminated is not None else pod.released
-    kept = [row for row in merged if until is None or row[0] <= until]
-    if pod.running is None or not kept:
-        return
-    folder = out / f"{pod.namespace}_{pod.name}_{pod.uid}" / "trainer"
-    stamped = (f"{rfc3339(t)[:-1]}.{n % 1000:09d}Z stdout F {x}" for n, (t, x) in enumerate(kept))
-    text = "\n".join(stamped) + "\n"
-    compress = int(pod.uid[:2], 16) % 3 == 0
-    write_text(folder / ("0.log.gz" if compress else "0.log"), text, compress=compress)
+    if pod.running is None:
+        return []
+    kept = [(t, text) for t, text in merged if until is None or t <= until]
+    return [
+        (t, f"{rfc3339(t)[:-1]}.{n % 1000:09d}Z stdout F {text}")
+        for n, (t, text) in enumerate(kept)
+    ]
+
+
+def _time(line: Line) -> int:
+    return line[0]
 
 
 def _lines(attempt: Attempt) -> Iterator[Line]:
@@ -226,7 +247,8 @@ def _say(text: str, job: Job, step: int, t: int, **more: float) -> Iterator[Line
     if not text:
         return
     spec = job.spec
-    wobble = int(hashlib.sha256(f"{job.uid}/{step}".encode()).hexdigest()[:6], 16) / 0xFFFFFF
+    # A step that is run again never gives the same digits again.
+    wobble = int(hashlib.sha256(f"{job.uid}/{step}/{t}".encode()).hexdigest()[:6], 16) / 0xFFFFFF
     world = spec.pods * spec.gpus_per_pod
     took = more.get("s", float(spec.step_s))
     fields = {

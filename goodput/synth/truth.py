@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from goodput.synth.fleet import UNITS, Attempt, Job, Node, Pod, Record
 from goodput.synth.plan import LAST_LIST_S, Fleet
-from goodput.synth.simulate import Label, lost_state
+from goodput.synth.trace import Label, lost_state
+from goodput.synth.trainlogs import last_line
 
 PRODUCTIVE = "A.productive.committed"
 PROVISIONAL = "A.productive.provisional"
 UNSEEN = ("A.unknown", "unk.obs_gap")
 Piece = tuple[int, int, str, str]
+Veils = dict[tuple[str, int], list[tuple[int, int, Label]]]
+"""By UID of the node and index of the device: spans, and what an observer has to book there."""
 
 
 @dataclass(frozen=True)
@@ -67,16 +70,21 @@ class Truth:
         return total
 
 
-def ledger(fleet: Fleet) -> Truth:
-    """The truth of the fleet's week."""
+def ledger(fleet: Fleet, veils: Veils | None = None) -> Truth:
+    """The truth of the fleet's window.
+
+    Args:
+        veils: per device the spans that no observer can tell about; None means those of whoever
+            watches everything but in the fleet's hole.
+    """
     for job in fleet.sim.jobs:
         _settle(job)
-    veils = _veils(fleet)
+    veils = _veils(fleet) if veils is None else veils
     entries = [
         piece
         for row in _all(fleet)
         if (e := _clip(row, fleet)) is not None
-        for piece in _veil(e, veils.get((e.node_uid, e.device)))
+        for piece in _veil(e, veils.get((e.node_uid, e.device), ()))
     ]
     ended = [j.state for j in fleet.sim.jobs if j.ended and fleet.start <= j.ended < fleet.end]
     return Truth(
@@ -97,29 +105,36 @@ def _clip(entry: Entry, fleet: Fleet) -> Entry | None:
     return replace(entry, start=start, end=end)
 
 
-def _veils(fleet: Fleet) -> dict[tuple[str, int], tuple[int, int]]:
-    """Per device, the span in which a pod vanished unseen, from last sighting to next list."""
+def _veils(fleet: Fleet) -> Veils:
+    """Per device, the spans in which a pod vanished unseen: from its last sign of life, seen or
+    printed, to the next list.
+    """
     hole = fleet.hole
-    veils = {}
+    veils: Veils = defaultdict(list)
     for pod in fleet.sim.pods:
         if pod.removed is None or pod.node is None or not hole.start <= pod.removed < hole.end:
             continue
         shown = [pod.bound, pod.running, pod.terminated, hole.start - LAST_LIST_S]
         since = max(t for t in shown if t is not None and t < hole.start)
+        if pod.job is not None:
+            since = max(since, last_line(pod.job.attempts[pod.attempt - 1]))
         for device in pod.devices:
-            veils[pod.node.uid, device] = (since, hole.end)
+            veils[pod.node.uid, device].append((since, hole.end, UNSEEN))
     return veils
 
 
-def _veil(entry: Entry, veil: tuple[int, int] | None) -> Iterator[Entry]:
-    """The entry, cut where the veil begins and ends."""
-    if veil is None or veil[1] <= entry.start or veil[0] >= entry.end:
-        yield entry
-        return
-    start, end = max(veil[0], entry.start), min(veil[1], entry.end)
-    for a, b, seen in ((entry.start, start, None), (start, end, UNSEEN), (end, entry.end, None)):
-        if a < b:
-            yield replace(entry, start=a, end=b, seen=seen)
+def _veil(entry: Entry, veils: Iterable[tuple[int, int, Label]]) -> Iterator[Entry]:
+    """The entry, cut where veils begin and end."""
+    at = entry.start
+    for begins, ends, seen in sorted(veils):
+        start, end = max(begins, at), min(ends, entry.end)
+        if start < end:
+            if at < start:
+                yield replace(entry, start=at, end=start)
+            yield replace(entry, start=start, end=end, seen=seen)
+            at = end
+    if at < entry.end:
+        yield replace(entry, start=at)
 
 
 def _paid(fleet: Fleet) -> int:
@@ -128,7 +143,7 @@ def _paid(fleet: Fleet) -> int:
     for node in fleet.sim.all_nodes:
         start, end = max(node.created, fleet.start), min(node.deleted or fleet.end, fleet.end)
         total += max(0, end - start) * node.gpus * UNITS * 1000
-    for row in fleet.sim.idle:
+    for row in fleet.sim.book.rows:
         if row.state == "U.unlaunched":
             start, end = max(row.start, fleet.start), min(row.end, fleet.end)
             total += max(0, end - start) * UNITS * 1000
@@ -179,19 +194,23 @@ def _carry(attempt: Attempt) -> str:
     return earlier[-1].cause if earlier else "base.overhead"
 
 
-def _zero_state(attempt: Attempt) -> str | None:
-    """The state of an attempt that ended badly before its first record."""
+def zero_state(attempt: Attempt, attempts: Iterable[Attempt]) -> str | None:
+    """The state of an attempt that ended badly before its first record, among those of its job."""
     if attempt.records or attempt.end is None or attempt.outcome == "succeeded":
         return None
-    row = [a for a in attempt.job.attempts if a.bound is not None]
+    row = [a for a in attempts if a.bound is not None]
     here = row.index(attempt)
     run = [not a.records and a.end is not None and a.cause.startswith("app.") for a in row]
     neighbours = (here > 0 and run[here - 1]) or (here + 1 < len(row) and run[here + 1])
     return "A.restart_loop" if run[here] and neighbours else "A.lost.failed_start"
 
 
+def gang_pieces(attempt: Attempt, stop: int) -> list[Piece]:
+    """The states of an attempt from gang ready on, in the order of time."""
+    return _merged(_gang(attempt, stop))
+
+
 def _gang(attempt: Attempt, stop: int) -> Iterator[Piece]:
-    """The attempt-level states from gang ready on."""
     job = attempt.job
     over = job.state in ("failed", "cancelled") and attempt is job.attempts[-1]
     fate: Label | None = None
@@ -238,7 +257,7 @@ def _step(record: Record, start: int, end: int) -> Iterator[Piece]:
 
 
 def _all(fleet: Fleet) -> Iterator[Entry]:
-    for row in fleet.sim.idle:
+    for row in fleet.sim.book.rows:
         name, uid = (row.node.name, row.node.uid) if row.node else ("", "")
         yield Entry(
             row.pool, name, uid, row.device, row.start, row.end, row.units, row.state, row.cause, ""
@@ -280,7 +299,7 @@ def _pod_pieces(
         return
     attempt = pod.job.attempts[pod.attempt - 1]
     end = attempt.end if attempt.end is not None else stop
-    zero = _zero_state(attempt)
+    zero = zero_state(attempt, pod.job.attempts)
     running, ready = pod.running or end, attempt.ready or end
     if zero:
         yield pod.bound, end, zero, attempt.cause
@@ -289,7 +308,7 @@ def _pod_pieces(
         yield running, min(ready, end), "A.gang_wait", _carry(attempt)
         key = (pod.job.uid, attempt.number)
         if key not in gangs:
-            gangs[key] = _merged(_gang(attempt, stop))
+            gangs[key] = gang_pieces(attempt, stop)
         yield from gangs[key]
     if until > end:
         yield from _teardown(attempt, node, end, until)

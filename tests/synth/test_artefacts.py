@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from goodput.synth.artefacts import write_artefacts
-from goodput.synth.nodefiles import _files
+from goodput.synth.nodefiles import checkpoint_files
 from goodput.synth.plan import simulate
 
 
@@ -84,13 +84,15 @@ def test_a_path_is_listed_once(folder):
 def test_a_dead_write_has_half_its_shards_and_no_commit(fleet):
     job = next(j for j in fleet.sim.jobs if j.spec.name == "llama-70b")
     dead = replace(job.checkpoints[0], committed=None)
-    names = [path.split("/")[-1] for _, _, path in _files(job, dead)]
+    names = [path.split("/")[-1] for _, _, path in checkpoint_files(job, dead)]
     assert names == ["common.pt", *(f"__{n}_0.distcp" for n in range(4))]
 
 
 def test_a_corrupt_checkpoint_is_committed_and_has_an_empty_shard(fleet):
     bad = [c for j in fleet.sim.jobs for c in j.checkpoints if c.corrupt]
     assert len(bad) == 1
-    sizes = [size for _, size, path in _files(bad[0].job, bad[0]) if path.endswith(".distcp")]
+    sizes = [
+        size for _, size, path in checkpoint_files(bad[0].job, bad[0]) if path.endswith(".distcp")
+    ]
     assert sorted(sizes)[:2] == [0, 1_732_608_000]
     assert bad[0].committed is not None

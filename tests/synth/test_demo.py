@@ -5,6 +5,7 @@ import pytest
 from goodput.errors import UsageError
 from goodput.synth.compare import Cell, Comparison, Fact, render
 from goodput.synth.demo import run_demo
+from goodput.synth.loop.account import explain
 
 HOUR = 5040 * 3_600_000
 
@@ -36,8 +37,23 @@ def test_it_leaves_artefacts_a_lake_and_a_report(demo):
     out, result, said = demo
     assert result.report == out / "report" / "report.html"
     assert result.report.stat().st_size < 2_000_000
-    assert sorted(p.name for p in out.iterdir() if p.is_dir()) == ["artefacts", "lake", "report"]
-    assert len(said) == 5
+    folders = sorted(p.name for p in out.iterdir() if p.is_dir())
+    assert folders == ["artefacts", "lake", "loop", "report"]
+    assert len(said) == 6
+
+
+def test_a_day_through_the_live_collectors_has_nothing_wrong(demo):
+    _, result, said = demo
+    assert result.played.account.wrong == 0
+    assert "twice" in said[-1]
+    assert (
+        explain(result.played.account)
+        .splitlines()[-3]
+        .endswith(
+            "to the millisecond. Nothing is wrong: what nobody saw is A.unknown or as it looked,"
+            " the rest exact."
+        )
+    )
 
 
 def test_only_folders_of_a_demo_are_replaced(tmp_path):

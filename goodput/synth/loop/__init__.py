@@ -1,0 +1,1 @@
+"""The closed loop: a fleet is played through real protocols to the real collectors."""

@@ -1,0 +1,78 @@
+"""Shows a simulated fleet on an API server as it was at an instant: what is gone is gone."""
+
+from __future__ import annotations
+
+from goodput.synth.api_server import Cluster, Served
+from goodput.synth.files import rfc3339, stable_uid
+from goodput.synth.fleet import Node
+from goodput.synth.kubeevents import events
+from goodput.synth.kubemeta import Object, Timeline, meta, version
+from goodput.synth.kubeobjects import timelines
+from goodput.synth.simulate import Simulation
+
+EVENT_TTL_S = 3600
+RENEW_S = 10
+_SERVED = (
+    ("v1", "nodes", "Node", False),
+    ("v1", "pods", "Pod", True),
+    ("v1", "events", "Event", True),
+    ("batch/v1", "jobs", "Job", True),
+    ("coordination.k8s.io/v1", "leases", "Lease", True),
+    ("jobset.x-k8s.io/v1alpha2", "jobsets", "JobSet", True),
+    ("kubeflow.org/v1", "pytorchjobs", "PyTorchJob", True),
+    ("kueue.x-k8s.io/v1beta1", "workloads", "Workload", True),
+)
+
+
+class Stage:
+    """A fleet behind an API server: deleted objects are gone, events live for an hour.
+
+    Attributes:
+        cluster: what the server serves.
+    """
+
+    def __init__(self, sim: Simulation) -> None:
+        self.cluster = Cluster()
+        self.cluster.served = [Served(*entry) for entry in _SERVED]
+        self._sim = sim
+        self._timelines = timelines(sim)
+        self._events = sorted(events(sim), key=lambda event: event[0])
+
+    def show(self, t: int) -> None:
+        """Let the server answer as of `t`."""
+        shown: dict[str, list[Object]] = {entry.kind: [] for entry in self.cluster.served}
+        for row in self._timelines:
+            if _is_there(row, t):
+                shown[row.kind].append(row.build(t))
+        shown["Event"] = [event for at, event in self._events if t - EVENT_TTL_S < at <= t]
+        shown["Lease"] = [
+            _lease(node, t)
+            for node in self._sim.all_nodes
+            if node.created <= t and (node.deleted is None or t < node.deleted)
+        ]
+        for entry in self.cluster.served:
+            entry.items = shown[entry.kind]
+        self.cluster.version = int(version(t, self._sim.start))
+        self.cluster.set_clock(t)
+
+
+def _is_there(row: Timeline, t: int) -> bool:
+    return row.changes[0] <= t and (row.removed is None or t < row.removed)
+
+
+def _lease(node: Node, t: int) -> Object:
+    """The lease that the kubelet renews while it lives."""
+    here = [span for span in node.history if span.start <= t][-1]
+    beat = here.start if here.conds.get("Ready") else t - (t - node.created) % RENEW_S
+    uid = stable_uid(node.uid, "lease")
+    spec = {
+        "holderIdentity": node.name,
+        "leaseDurationSeconds": 40,
+        "renewTime": rfc3339(beat)[:-1] + ".000000Z",
+    }
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": meta(node.name, uid, node.created, beat, "kube-node-lease"),
+        "spec": spec,
+    }

@@ -8,20 +8,34 @@ UV := $(shell command -v uv 2>/dev/null)
 # Set by the recipes below: what is installed is newer than pyproject.toml.
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
+# What tests use and PyPI does not have: an Azure server, an npm package.
+EMULATORS := $(VENV)/emulators/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo test lint format bench docs clean
+.PHONY: help setup dev demo test test-cluster lint format bench docs clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: $(READY) ## make .venv with the goodput command in it
 
 demo: $(READY) ## simulate a small fleet, account for it, write the weekly report
 	@$(BIN)/goodput demo --out demo
 
-test: $(READY_DEV) lint ## lint, types, layers, then the whole test suite
+test: $(READY_DEV) $(EMULATORS) lint ## lint, types, layers, then the whole test suite
 	$(BIN)/pytest --numprocesses auto --dist loadfile
+
+# A cluster of your own: GOODPUT_TEST_KUBECONFIG=file (of an administrator, with a token). Without one,
+# a control plane is built from Debian's source package, once (as root, 5 to 12 minutes), and started.
+CONTROL_PLANE ?= .control-plane
+
+test-cluster: $(READY_DEV) ## the contract tests of the collectors on a real Kubernetes API server
+ifdef GOODPUT_TEST_KUBECONFIG
+	$(BIN)/pytest tests/cluster
+else
+	test -x $(CONTROL_PLANE)/kube-apiserver || tests/cluster/build.sh $(CONTROL_PLANE)
+	$(BIN)/python tests/cluster/control_plane.py $(CONTROL_PLANE) $(BIN)/pytest tests/cluster
+endif
 
 lint: $(READY_DEV) ## ruff, mypy, import layers, sqlfluff
 	$(BIN)/ruff check
@@ -75,4 +89,12 @@ $(READY): $(BIN)/python pyproject.toml
 $(READY_DEV): $(READY)
 	@echo "installing the tools for tests and lint …" >&2
 	@$(INSTALL) --group dev
+	@touch $@
+
+# Without npm, or without its registry, the tests that need the server are skipped.
+$(EMULATORS): $(READY_DEV)
+	@mkdir -p $(@D)
+	@! command -v npm >/dev/null || { echo "installing Azurite …" >&2; \
+	    npm install --silent --no-save --ignore-scripts --prefix $(@D) azurite@3 >/dev/null || \
+	    echo "no Azurite: tests of Azure are skipped" >&2; }
 	@touch $@

@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
 from goodput.errors import UsageError
 
@@ -26,12 +27,17 @@ class Settings:
     Attributes:
         lake: folder or URL of the lake.
         cluster: name of the cluster for rows that bring none.
+        catalog: folder of the user's own signatures, formats, reasons and redactions.
         params: parameters of the accounting standard that differ from catalog/parameters.csv.
+        source: what `pipelines.collect` takes and `goodput doctor` looks at; each its kind, and the
+            options of that kind (goodput.sources.configured).
     """
 
     lake: str = "./lake"
     cluster: str = "default"
+    catalog: str | None = None
     params: Mapping[str, str] = field(default_factory=dict)
+    source: tuple[Mapping[str, Any], ...] = ()
 
 
 def load_settings(config: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
@@ -51,6 +57,7 @@ def load_settings(config: Path | None = None, environ: Mapping[str, str] | None 
         settings,
         lake=environ.get(_PREFIX + "LAKE") or settings.lake,
         cluster=environ.get(_PREFIX + "CLUSTER") or settings.cluster,
+        catalog=environ.get(_PREFIX + "CATALOG") or settings.catalog,
     )
 
 
@@ -72,7 +79,10 @@ def _from_file(path: Path) -> Settings:
             close = difflib.get_close_matches(key, known, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
             raise UsageError(f"{path} has an unknown setting {key!r}{hint}")
-    params = given.pop("params", {})
+    params, source = given.pop("params", {}), given.pop("source", [])
     if not isinstance(params, dict) or not all(isinstance(text, str) for text in given.values()):
-        raise UsageError(f"{path}: lake and cluster are texts, params is a table")
-    return Settings(**given, params={name: str(value) for name, value in params.items()})
+        raise UsageError(f"{path}: lake, cluster and catalog are texts, params is a table")
+    if not isinstance(source, list) or not all(isinstance(entry, dict) for entry in source):
+        raise UsageError(f"{path}: each source is a table that begins with [[source]]")
+    texts = {name: str(value) for name, value in params.items()}
+    return Settings(**given, params=texts, source=tuple(source))

@@ -30,7 +30,6 @@ class Policy:
     reports: Path  # weekly.py writes <reports>/<week>/
     state: Path  # locks and heartbeats
     nightly_days: int  # whole UTC days that nightly.py accounts for, so that late rows count
-    source: list[dict[str, Any]]  # what collect.py reads: its kind, and the options of that kind
 
 
 @dataclass(frozen=True)

@@ -28,3 +28,7 @@ create or replace macro known_class(given) as (
     from catalog.taxonomy as taxonomy
     where taxonomy.class = given
 );
+
+-- What makes two observations of a node the same row: it may be the root of several failures [4.7].
+create or replace macro root_of(node_uid, gpu, source, value, at_ms) as
+    {'node_uid': node_uid, 'gpu': gpu, 'source': source, 'value': value, 'at_ms': at_ms};

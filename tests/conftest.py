@@ -1,8 +1,14 @@
-"""How hypothesis runs here: without a deadline, since machines differ, and the same way in CI."""
+"""How hypothesis runs here, and the fixtures of all tests.
+
+Hypothesis has no deadline, since machines differ, and tries the same examples every time in CI.
+"""
 
 import os
 
 from hypothesis import settings
+from object_stores import azure, bucket, gcs, s3
+
+__all__ = ["azure", "bucket", "gcs", "s3"]
 
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)

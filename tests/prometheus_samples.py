@@ -5,7 +5,7 @@ Scraped every 30 s, 12 s after the half minute, for three hours of DAY.
 
 from datetime import UTC, datetime
 
-import remote_write
+from goodput.synth import remote_write
 
 DAY = datetime(2026, 3, 2, tzinfo=UTC)
 START_MS = int(DAY.timestamp()) * 1000
@@ -118,4 +118,22 @@ def all_series():
     series[labels("kube_node_spec_unschedulable", "borders", node="n-1")] = [
         (time - OFFSET_MS, float(at("01:00") <= time - OFFSET_MS < at("02:00"))) for time in TIMES
     ]
+    # A cluster of which nothing else tells: a node, and a pod that holds all of it for an hour.
+    pod = {"namespace": "ml", "pod": "a", "uid": "uid-a"}
+    held = {**pod, "container": "main", "node": "n-1", "resource": "nvidia_com_gpu"}
+    phases = {"Running": ("00:30", "01:30"), "Succeeded": ("01:30", "02:00")}
+    life = [("00:00", "00:30"), ("02:00", "09:00")]
+    series |= {
+        labels(
+            "kube_node_status_capacity", "alone", node="n-1", resource="nvidia_com_gpu"
+        ): sampled(lambda _: 8),
+        labels("kube_pod_container_resource_limits", "alone", **held): sampled(lambda _: 8, life),
+        labels("kube_pod_owner", "alone", **pod, owner_kind="Job", owner_name="train"): sampled(
+            lambda _: 1, life
+        ),
+    }
+    for phase, (begin, end) in phases.items():
+        series[labels("kube_pod_status_phase", "alone", **pod, phase=phase)] = sampled(
+            between(begin, end, 1, 0), life
+        )
     return series

@@ -208,6 +208,18 @@ def fleets(draw):
     draw(job_rows(fleet, "a", ["n0", "n1"]))
     draw(job_rows(fleet, "b", ["n2"]))
     for start, end in draw(st.lists(spans(), max_size=2)):
+        fleet["pods"].append(
+            {
+                "pod_uid": f"claim-{len(fleet['pods'])}",
+                "job": None,
+                "node_uid": "n2",
+                "gpus": draw(st.integers(1, GPUS)),
+                "role": "reserved",
+                "bound_at": start,
+                "released_at": end,
+            }
+        )
+    for start, end in draw(st.lists(spans(), max_size=2)):
         fleet["queue"].append(
             {
                 "job": "q",

@@ -22,6 +22,7 @@ VERBS = (
     "metrics",
     "report",
     "explain",
+    "classify",
     "diff",
     "query",
     "schema",

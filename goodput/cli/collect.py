@@ -77,6 +77,8 @@ def dump(
         say(f"{table}: {rows} new rows")
     if taken.quarantined:
         say(f"{taken.quarantined} quarantined: goodput query 'from quarantine'")
+    for folder in taken.typed_folders:
+        say(f"{folder} has files of typed tables, which this leaves out: goodput import {folder}")
     if not taken.rows_taken:
         raise NoData("none of these files has anything that could be taken; see the reasons above")
     if strict and taken.quarantined:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import signal
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from goodput.cli.common import Context, say
+from goodput.cli.live_options import ClusterPart, cluster_options
 from goodput.errors import CheckFailed, SourceUnreachable, UsageError
 
 if TYPE_CHECKING:
@@ -23,15 +23,7 @@ if TYPE_CHECKING:
     epilog="Example: goodput collect kubernetes --cluster prod-1 --exclude-namespace kube-system",
 )
 @click.option("--cluster", help="Name that the lake knows it by [default: default].")
-@click.option(
-    "--kubeconfig",
-    type=click.Path(path_type=Path),
-    help="File with address and credentials [default: as kubectl; in a pod, its account].",
-)
-@click.option("--context", "kube_context", help="Context of the kubeconfig [default: its own].")
-@click.option("-n", "--namespace", "namespaces", multiple=True, help="Only these namespaces.")
-@click.option("--exclude-namespace", "left_out", multiple=True, help="Not these namespaces.")
-@click.option("--selector", default="", help="Labels of pods and workloads, as kubectl has it.")
+@cluster_options
 @click.option("--watch", is_flag=True, help="Stay, and take every change until told to stop.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if anything was refused.")
 @click.pass_obj
@@ -39,11 +31,7 @@ def kubernetes(
     context: Context,
     *,
     cluster: str | None,
-    kubeconfig: Path | None,
-    kube_context: str | None,
-    namespaces: tuple[str, ...],
-    left_out: tuple[str, ...],
-    selector: str,
+    part: ClusterPart,
     watch: bool,
     strict: bool,
 ) -> None:
@@ -53,20 +41,18 @@ def kubernetes(
     error; what this account may not read is named and left out. Run it often: a cluster forgets
     its events within the hour.
     """
-    from goodput.sources.kube_snapshot import Scope, take_kubernetes
-    from goodput.sources.kubernetes_api import open_api
+    from goodput.sources.kube_snapshot import take_kubernetes
 
     if watch and strict:
         raise UsageError("--strict is about one look; leave it out with --watch")
     cluster = cluster or context.settings.cluster
-    scope = Scope(namespaces, left_out, selector)
     lake = context.open_lake(create=True)
-    api = open_api(kubeconfig, kube_context)
+    api = part.open()
     try:
         if watch:
-            _stay(lake, api, scope, cluster)
+            _stay(lake, api, part.scope, cluster)
             return
-        look = take_kubernetes(lake, api, scope, cluster=cluster, say=say)
+        look = take_kubernetes(lake, api, part.scope, cluster=cluster, say=say)
     finally:
         api.close()
     for table, rows in look.taken.rows_added.items():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from goodput._resources import use_catalog
 from goodput.errors import NoData, UsageError
 from goodput.settings import Settings, load_settings
 from goodput.window import Window, parse_instant
@@ -30,13 +31,16 @@ class Context:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings, with the file named by --config."""
-        return load_settings(self._config)
+        """The settings, with the file named by --config; their catalogue is in use from then on."""
+        settings = load_settings(self._config)
+        use_catalog(Path(settings.catalog) if settings.catalog else None)
+        return settings
 
     @property
     def lake_url(self) -> str:
         """Where the lake is."""
-        return self._lake or self.settings.lake
+        settings = self.settings  # whatever --lake says: the catalogue is in them, too
+        return self._lake or settings.lake
 
     def open_lake(self, *, create: bool = False) -> Lake:
         """The lake that --lake, GOODPUT_LAKE or the settings name."""
@@ -50,9 +54,10 @@ class Context:
         Raises:
             NoData: nothing has been built.
         """
-        path = self.open_lake().warehouse_path
-        if not path.is_file():
-            raise NoData(f"nothing has been built from {self.lake_url}; run `goodput build` first")
+        lake = self.open_lake()
+        path = lake.built_warehouse()
+        if path is None:
+            raise NoData(f"nothing has been built from {lake.url}; run `goodput build` first")
         return path
 
 

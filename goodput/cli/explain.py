@@ -63,6 +63,7 @@ def _print(found: Explanation) -> None:
     for title, losses, lines in (
         ("Interruptions", found.interruptions, _interruption_lines),
         ("Outages", found.outages, _outage_lines),
+        ("Incidents", found.incidents, _incident_lines),
     ):
         if losses:
             click.echo(f"\n{title}")
@@ -80,6 +81,16 @@ def _interruption_lines(row: dict[str, Any]) -> Iterator[str]:
         f"{shown(row['class']) or 'unknown'}{confidence} ({shown(row['rule'])}), "
         f"{row['lost_gpu_hours']:.2f} GPU-hours lost"
     )
+    if row["confidence_terms"]:
+        terms = (f"{term['points']:+d} {term['reason']}" for term in row["confidence_terms"])
+        yield f"    confidence: {', '.join(terms)}"
+    if row["caused_by"]:
+        yield (
+            f"    caused by: the restart of {shown(row['caused_by_job'])}/"
+            f"{row['caused_by_attempt']} after {shown(row['caused_by'])}"
+        )
+    if row["incident"]:
+        yield f"    incident: {shown(row['incident'])}"
     if row["competing"]:
         yield f"    competing: {', '.join(map(shown, row['competing']))}"
     for item in row["evidence"]:
@@ -102,9 +113,22 @@ def _outage_lines(row: dict[str, Any]) -> Iterator[str]:
     kind = "planned" if row["planned"] else "not planned"
     action = f", {shown(row['action'])}" if row["action"] else ""
     yield f"  {shown(row['started_at'])} to {end}  {device}: {shown(row['class'])} ({kind}{action})"
+    if row["incident"]:
+        yield f"    incident: {shown(row['incident'])}"
     for condition in row["conditions"]:
         until = shown(condition["ended_at"]) or "now"
         yield (
             f"    - {shown(condition['type'])}={shown(condition['status'])} "
             f"{shown(condition['reason'])}, {shown(condition['started_at'])} to {until}"
         )
+
+
+def _incident_lines(row: dict[str, Any]) -> Iterator[str]:
+    from goodput.cli.output import shown
+
+    place = f" on {shown(row['topology'])}" if row["topology"] else ""
+    yield (
+        f"  {shown(row['incident'])}{place}: {len(row['nodes'])} nodes, "
+        f"{row['interruption_count']} interruptions, {row['outage_count']} outages, "
+        f"{row['lost_gpu_hours']:.2f} GPU-hours lost"
+    )

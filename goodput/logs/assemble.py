@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from goodput.logs.clock import Stamp
+from goodput.logs.ranks import RankReports, SlowRank
 from goodput.logs.scan import Event
 from goodput.logs.steps import Step, StepLine, bar_start, elapsed_ms, position_of, records_of
 
@@ -22,6 +23,9 @@ _STATUS = {
 }
 # The same step printed by several ranks: how many records back it is recognised.
 _RECENT = 64
+# A run that does so many steps more after an error or an end survived it. Fewer may be what other
+# ranks, or buffers, had not yet written.
+SURVIVED_STEPS = 3
 # A pause begins this close to the end of a step when it follows it: logs show whole seconds.
 _ROUNDING_MS = 1000
 
@@ -79,6 +83,8 @@ class Segment:
     outcome_ms: int | None = None
     train_start_ms: int | None = None
     resume_step: int | None = None
+    planned: int | None = None
+    slow_ranks: list[SlowRank] = field(default_factory=list)
     restores: list[Restore] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     checkpoints: list[Checkpoint] = field(default_factory=list)
@@ -109,11 +115,14 @@ class Assembler:
             "resume": self._on_resume,
             "phase_begin": self._on_phase_begin,
             "phase_end": self._on_phase_end,
+            "plan": self._on_plan,
+            **dict.fromkeys(RankReports.EVENTS, self._on_ranks),
             "clock": lambda _: None,
         }
         self._begin()
 
     def _begin(self) -> None:
+        self._ranks = RankReports(self._segment.start_ms)
         self._rank: int | None = None
         self._raw: list[StepLine] = []
         self._recent: list[tuple[int, int]] = []
@@ -123,6 +132,7 @@ class Assembler:
         self._resume: int | None = None
         self._bar_start: int | None = None
         self._is_weak = self._is_declared = False
+        self._steps_since_end = 0
 
     @property
     def _segment(self) -> Segment:
@@ -162,7 +172,8 @@ class Assembler:
         if segment.outcome is None or outcome == "succeeded" or self._is_weak:
             segment.outcome, segment.outcome_line = outcome, event.line
             segment.outcome_ms = self._at(event)
-            self._is_weak = event.pattern.weak
+            self._is_weak = event.pattern.weak or event.is_echo
+            self._steps_since_end = 0
             self._is_declared = "status" in event.fields or (
                 outcome == "succeeded" and not self._is_weak
             )
@@ -172,9 +183,18 @@ class Assembler:
         if self._segment.train_start_ms is None:
             self._segment.train_start_ms = self._at(event)
 
+    def _on_ranks(self, event: Event) -> None:
+        self._ranks.take(event, self._at(event))
+
+    def _on_plan(self, event: Event) -> None:
+        total = event.fields.get("total")
+        self._segment.planned = total if isinstance(total, int) else self._segment.planned
+
     def _close(self, last_line: int, end_ms: int | None) -> None:
         segment = self._segment
         segment.last_line = last_line
+        self._ranks.finish()
+        segment.slow_ranks = self._ranks.found
         segment.steps = records_of(self._raw, segment.resume_step)
         for checkpoint in segment.checkpoints:
             _settle(checkpoint, segment.steps[checkpoint.next_record :][:1])
@@ -205,8 +225,9 @@ class Assembler:
         if self._segment.outcome and last is not None and position <= last:
             self._next_segment(event, "steps begin again after an end")
             last = None
-        if not self._is_declared:
-            segment = self._segment  # it went on after all
+        self._steps_since_end += 1
+        if not self._is_declared and self._steps_since_end >= SURVIVED_STEPS:
+            segment = self._segment
             segment.outcome = segment.outcome_line = segment.outcome_ms = None
         begin = self._step_begin
         if begin is None and (last is None or position <= last):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from goodput.logs.scan import Event
 
@@ -45,8 +44,10 @@ def _continued(events: Sequence[Event], total: int) -> list[Event]:
         elif done != last:
             if done > last and result and _is_same_second(event, result[-1]):
                 first = _number(result.pop(), "first") or None
-            fields = {**event.fields, "step": base + done}
-            result.append(replace(event, fields=fields | ({"first": first} if first else {})))
+            event.fields["step"] = base + done
+            if first:
+                event.fields["first"] = first
+            result.append(event)
             first = None
         last, label = done, text
     return result

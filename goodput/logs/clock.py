@@ -36,6 +36,8 @@ _MONTHS = {
         1,
     )
 }
+# In every shape that names the year.
+_YEAR = re.compile(rb"(?:19|20)\d\d")
 # In every shape; a search for it is quick because it begins with a fixed byte.
 _MINUTES_SECONDS = re.compile(rb":\d\d:\d\d(?:\D|$)")
 _UTC_NAMES = (b"Z", b"UTC", b"GMT")
@@ -95,7 +97,7 @@ class LogClock:
     def read(self, line: bytes) -> Stamp | None:
         """The first time in a line, or None."""
         head = line[:_SEARCHED_BYTES]
-        if not _MINUTES_SECONDS.search(head):
+        if not _MINUTES_SECONDS.search(head) or (self.year is None and not _YEAR.search(head)):
             return None
         for pattern in timestamp_patterns():
             if (match := pattern.search(head)) and (stamp := self._stamp(match.groupdict())):

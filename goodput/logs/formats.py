@@ -6,7 +6,6 @@ reads (`step`, `elapsed`, …). What the events mean for a run is decided in `go
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,9 +13,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from goodput._resources import catalog_dir
+from goodput._resources import catalog_folders
 from goodput.errors import UsageError
 from goodput.logs.literals import Literals, required_literals
+from goodput.logs.regex import Regex
 
 EVENTS = {
     "step": "training has done the position `step`, or the interval that ends with it",
@@ -32,6 +32,11 @@ EVENTS = {
     "run_start": "a process or run starts; after progress or an end this opens the next attempt",
     "train_begin": "start-up is over; the first step begins",
     "run_end": "the run ends with `outcome`",
+    "rank_report": "a report of how fast each rank is begins",
+    "slow_rank": "the report names `rank` as slow; each match in the line is one",
+    "rank_timer": "the times of the timer `label` follow",
+    "rank_time": "`rank` took `elapsed`",
+    "plan": "the run is to end with the position `total`",
     "clock": "only tells the time",
     "record": "only counted",
 }
@@ -51,6 +56,8 @@ GROUPS = (
     "label",
     "rate",
     "status",
+    "rank",
+    "node",
 )
 _PATTERN_KEYS = {
     "event",
@@ -74,6 +81,7 @@ _FORMAT_KEYS = {
     "notes",
     "override",
     "borrows",
+    "says_end",
     "pattern",
     "not_example",
 }
@@ -107,7 +115,7 @@ class Pattern:
 
     format: str
     event: str
-    regex: re.Pattern[bytes]
+    regex: Regex
     literals: Literals
     rank: int = 1
     unit: str = "s"
@@ -131,6 +139,7 @@ class Format:
         priority: the format with the highest one among those with step lines names the log.
         borrows: a format whose step lines count as this one's, too.
         not_examples: lines that no pattern of the format may match.
+        says_end: whether each run says that it ended: a log that does not was cut off or died.
     """
 
     name: str
@@ -140,6 +149,7 @@ class Format:
     borrows: str = ""
     not_examples: tuple[str, ...] = ()
     override: bool = field(default=False, compare=False)
+    says_end: bool = False
 
 
 def parse_format(text: str, origin: str) -> Format:
@@ -165,6 +175,7 @@ def parse_format(text: str, origin: str) -> Format:
         borrows=str(data.get("borrows", "")),
         not_examples=tuple(data.get("not_example", [])),
         override=bool(data.get("override", False)),
+        says_end=bool(data.get("says_end", False)),
     )
 
 
@@ -177,10 +188,10 @@ def _parse_pattern(data: dict[str, Any], format_name: str, origin: str) -> Patte
     _one_of(data.get("covers", "iteration"), ("iteration", "bar", "last"), "covers", origin)
     source = str(data.get("regex", ""))
     try:
-        regex = re.compile(source.encode())
-    except re.error as error:
-        raise UsageError(f"{origin}: the pattern {source!r} does not compile: {error}") from None
-    for group in regex.groupindex:
+        regex = Regex(source)
+    except UsageError as error:
+        raise UsageError(f"{origin}: {error}") from None
+    for group in regex.group_names:
         _one_of(group, GROUPS, "group", origin)
     options = {k: v for k, v in data.items() if k not in ("regex", "example")}
     return Pattern(
@@ -204,15 +215,19 @@ def _one_of(value: Any, known: Iterable[str], what: str, origin: str) -> None:
         )
 
 
-@cache
 def load_formats(overlays: tuple[Path, ...] = ()) -> tuple[Format, ...]:
-    """The shipped formats, then those of each overlay folder, in order of name.
+    """The formats of the catalogue in use, then those of each overlay folder, in order of name.
 
     Raises:
         UsageError: a file is faulty, or repeats a name without `override = true`.
     """
+    return _load((*(folder / "formats" for folder in catalog_folders()), *overlays))
+
+
+@cache
+def _load(folders: tuple[Path, ...]) -> tuple[Format, ...]:
     found: dict[str, Format] = {}
-    for folder in (catalog_dir() / "formats", *overlays):
+    for folder in folders:
         for path in sorted(folder.glob("*.toml")):
             read = parse_format(path.read_text(encoding="utf-8"), str(path))
             if read.name in found and not read.override:

@@ -15,6 +15,20 @@ MIN_LENGTH = 2
 _MAX_ALTERNATIVES = 48
 _MAX_CLASS = 4
 
+# Words of every training log: searching for them would find most of its lines.
+_FREQUENT = {
+    "checkpoint",
+    "epoch",
+    "error",
+    "fail",
+    "found",
+    "grad",
+    "loss",
+    "reset",
+    "step",
+    "token",
+}
+
 Literals = frozenset[str]
 
 
@@ -36,7 +50,11 @@ def required_literals(pattern: str) -> Literals:
 def _best(candidates: list[Literals]) -> Literals | None:
     """The choice that hits least often: long shortest member first, then few members."""
     usable = [c for c in candidates if c and all(c)]
-    return max(usable, key=lambda c: (min(map(len, c)), -len(c)), default=None)
+    return max(usable, key=lambda c: (min(map(_rarity, c)), -len(c)), default=None)
+
+
+def _rarity(literal: str) -> int:
+    return MIN_LENGTH if literal.strip() in _FREQUENT else len(literal)
 
 
 def _candidates(items: list[Any]) -> list[Literals]:

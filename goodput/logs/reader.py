@@ -18,7 +18,7 @@ from goodput.logs.paths import stream_of_path
 from goodput.logs.reading import BlockReader, open_log
 from goodput.logs.rows import LogRows, Row
 from goodput.logs.scan import Event, Evidence, Scanner
-from goodput.logs.signatures import load_signatures
+from goodput.logs.signatures import load_signatures, unknown_error
 from goodput.logs.steps import Step
 
 GENERIC = "generic"
@@ -43,7 +43,7 @@ class LogResult:
         records: other counted lines by format.
         last_step_line: the last step event of each format, by format.
         tables: rows of raw.log_files, log_segments, log_steps, log_phases, log_checkpoints,
-            log_evidence and log_restores.
+            log_evidence, log_restores and log_slow_ranks.
         quarantine: rows of raw.quarantine: what could not be read or placed, and why.
     """
 
@@ -63,18 +63,34 @@ class LogResult:
         return [step for segment in self.segments for step in segment.steps]
 
 
-def read_log(source: Path | str | IO[bytes], hints: LogHints | None = None) -> LogResult:
-    """Reads a log: plain, gzip or zstd, of any size, in bounded memory per line.
+@dataclass(frozen=True)
+class ScannedLog:
+    """What one pass over a log found, before it is laid out as rows.
 
-    Args:
-        source: a path or a binary stream.
-        hints: what is known besides.
+    Attributes:
+        path: the name to keep.
+        log_id: an identity that growth and rotation of the file do not change.
+        format: its format.
+        scanner: what was found: events, evidence, times.
+        reader: counts of lines and bytes, flaws.
+        segments: the attempts in the file.
+    """
+
+    path: str
+    log_id: str
+    format: Format
+    scanner: Scanner
+    reader: BlockReader
+    segments: list[Segment]
+
+
+def scan_log(source: Path | str | IO[bytes], hints: LogHints) -> ScannedLog:
+    """Reads a log once: plain, gzip or zstd, of any size, in bounded memory per line.
 
     Raises:
         SourceUnreachable: the file cannot be opened.
         UsageError: the zone of the hints does not exist, or a format file is faulty.
     """
-    hints = hints or LogHints()
     path = hints.path or (str(source) if isinstance(source, (str, Path)) else "stream")
     formats = load_formats(hints.formats)
     clock = LogClock(zone_named(hints.tz) if hints.tz else None, hints.year)
@@ -89,12 +105,29 @@ def read_log(source: Path | str | IO[bytes], hints: LogHints | None = None) -> L
         end=scanner.last,
         last_line=reader.lines,
     )
-    rows = LogRows(hints, path, log_id, chosen.name, scanner, reader, segments)
+    return ScannedLog(path, log_id, chosen, scanner, reader, segments)
+
+
+def read_log(source: Path | str | IO[bytes], hints: LogHints | None = None) -> LogResult:
+    """Reads a log into rows.
+
+    Args:
+        source: a path or a binary stream.
+        hints: what is known besides.
+
+    Raises:
+        SourceUnreachable, UsageError: as scan_log.
+    """
+    hints = hints or LogHints()
+    log = scan_log(source, hints)
+    scanner = log.scanner
+    known = [e for e in scanner.evidence if e.signature is not unknown_error()]
+    rows = LogRows(hints, log.path, log.log_id, log.format.name, scanner, log.reader, log.segments)
     return LogResult(
-        format=chosen.name,
-        segments=segments,
+        format=log.format.name,
+        segments=log.segments,
         evidence=scanner.evidence,
-        is_known_text=bool(scanner.events or scanner.evidence or scanner.records),
+        is_known_text=bool(scanner.events or known or scanner.records),
         step_lines=Counter(e.pattern.format for e in scanner.events if e.pattern.event == "step"),
         records=scanner.records,
         last_step_line={e.pattern.format: e for e in scanner.events if e.pattern.event == "step"},

@@ -6,9 +6,11 @@ import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from goodput._resources import catalog_dir
+from goodput._resources import catalog_folders
+from goodput.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -25,14 +27,31 @@ class Redaction:
         return self.regex.sub(f"{keep}[{self.label}]", text)
 
 
-@cache
 def redactions() -> tuple[Redaction, ...]:
-    """The entries of catalog/redactions.toml in order."""
-    data = tomllib.loads((catalog_dir() / "redactions.toml").read_text(encoding="utf-8"))
-    return tuple(
-        Redaction(r["label"], re.compile(r["regex"]), tuple(r.get("example", [])))
-        for r in data["redaction"]
-    )
+    """The entries of redactions.toml, the user's after the shipped ones."""
+    return _load(catalog_folders())
+
+
+@cache
+def _load(folders: tuple[Path, ...]) -> tuple[Redaction, ...]:
+    found: list[Redaction] = []
+    for path in (folder / "redactions.toml" for folder in folders):
+        if path.is_file():
+            found += _parse(path)
+    return tuple(found)
+
+
+def _parse(path: Path) -> list[Redaction]:
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))["redaction"]
+        return [
+            Redaction(r["label"], re.compile(r["regex"]), tuple(r.get("example", [])))
+            for r in entries
+        ]
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, re.error) as error:
+        raise UsageError(
+            f"{path} cannot be used: {error}; each [[redaction]] has a label and a regex"
+        ) from None
 
 
 def redact(text: str) -> str:

@@ -67,6 +67,20 @@ class LogRows:
                 for c in s.checkpoints
             ],
             "log_evidence": [self._evidence(e) for e in self.scanner.evidence],
+            "log_slow_ranks": [
+                self._row(
+                    segment=s.index,
+                    rank=r.rank,
+                    node=r.node,
+                    excess=r.excess,
+                    started_at=_at(r.start_ms),
+                    reported_at=_at(r.end_ms),
+                    reports=r.reports,
+                    line=r.line,
+                )
+                for s in self.segments
+                for r in s.slow_ranks
+            ],
             "log_restores": [
                 self._row(
                     segment=s.index,

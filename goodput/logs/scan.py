@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from goodput.logs.clock import LogClock, Stamp
 from goodput.logs.formats import Format, Pattern
-from goodput.logs.gate import Candidate, Gate
+from goodput.logs.gate import Candidate, Gate, make_gate
 from goodput.logs.lines import Line, read_line
 from goodput.logs.reading import MAX_LINE_BYTES, Block
-from goodput.logs.redact import redact
-from goodput.logs.signatures import Signature, SignatureSet, excerpt
+from goodput.logs.regex import Match
+from goodput.logs.signatures import (
+    Signature,
+    SignatureSet,
+    excerpt,
+    unknown_error,
+)
 
 # Rows kept per signature and run start; the rest is counted: a storm says no more than its start.
 MAX_ROWS_PER_SIGNATURE = 50
+# Kinds of unknown lines kept for each run start: beyond, they are counted together.
+MAX_SHAPES = 300
+_SHAPE_BYTES = 300
+_NUMBER = re.compile(rb"0x[0-9a-fA-F]+|\d+")
 # How far back a line without a time may borrow one.
 _LOOK_BACK_LINES = 400
 _FIRST_LINES = 200
 _MAX_TIME_S = 1 << 35
+# Roles of lines that follow from, or only talk about, a failure.
+_BAR, _CARRIAGE_RETURN = "%|", 13
+_ECHOES = ("cascade", "teardown", "info")
 # Products of two such numbers still fit the raw tables' integers.
 _MAX_DIGITS = 15
 _DECIMALS = ("elapsed", "time_s")
-_INTEGERS = ("step", "epoch", "epoch_size", "total", "samples", "tokens", "time_ms")
+_INTEGERS = ("step", "rank", "epoch", "epoch_size", "total", "samples", "tokens", "time_ms")
 
 
 @dataclass(slots=True)
@@ -39,6 +51,7 @@ class Event:
         before: the last time in the file above those lines.
         fields: what the pattern's groups read: int, float or text.
         digest: tells lines with the same text from others.
+        is_echo: whether a signature knows the line as the consequence of something else.
     """
 
     pattern: Pattern
@@ -50,6 +63,7 @@ class Event:
     before: Stamp | None
     fields: dict[str, int | float | str]
     digest: int
+    is_echo: bool = False
 
     @property
     def time(self) -> Stamp | None:
@@ -59,7 +73,13 @@ class Event:
 
 @dataclass(slots=True)
 class Evidence:
-    """A line that a signature knows; `repeats` counts those of its kind that were not kept."""
+    """A line that a signature knows.
+
+    Attributes:
+        code: the number that the line names, of a signature that looks codes up.
+        text: the part of the line around the match, redacted.
+        repeats: lines of its kind that were not kept, the last of them being `last_line`.
+    """
 
     signature: Signature
     line: int
@@ -69,6 +89,7 @@ class Evidence:
     code: str | None
     text: str
     repeats: int = 0
+    last_line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +101,7 @@ class _Place:
     rank: int | None
     fresh: Stamp | None
     before: Stamp | None
+    is_echo: bool
 
 
 @dataclass(slots=True)
@@ -95,7 +117,7 @@ class Scanner:
     last: Stamp | None = None
     records: Counter[str] = field(default_factory=Counter)
     _patterns: dict[frozenset[str], tuple[Pattern, ...]] = field(default_factory=dict)
-    _kept: dict[str, list[Evidence]] = field(default_factory=dict)
+    _kept: dict[bytes, list[Evidence]] = field(default_factory=dict)
     _from_block_before: Stamp | None = None
     _gate: Gate | None = None
 
@@ -104,7 +126,7 @@ class Scanner:
         data, floor, line, counted = block.data, 0, block.line, 0
         if self.first is None and block.offset == 0:
             self.first = self._first_stamp(data)
-        for candidate in self._the_gate().candidates(data):
+        for candidate in _without_redrawn_bars(data, self._the_gate().candidates(data)):
             line += data.count(b"\n", counted, candidate.start)
             counted = candidate.start
             if self._read(block, floor, candidate, line):
@@ -115,7 +137,8 @@ class Scanner:
     def _the_gate(self) -> Gate:
         if self._gate is None:
             ours = (p.literals for f in self.formats for p in f.patterns)
-            self._gate = Gate(frozenset[str]().union(*ours) | self.signatures.literals)
+            known = self.signatures.literals | unknown_error().literals
+            self._gate = make_gate(frozenset[str]().union(*ours) | known)
         return self._gate
 
     def _read(self, block: Block, floor: int, candidate: Candidate, number: int) -> bool:
@@ -124,6 +147,8 @@ class Scanner:
         line = read_line(block.data[start:end])
         matches = self._matches(line, candidate.literals)
         found = self.signatures.search(line.body, candidate.literals)
+        if found is None and all(pattern.event == "run_end" for pattern, _ in matches):
+            found = _unknown(line.body, candidate.literals)
         if not matches and found is None:
             return False
         before = self.last
@@ -131,29 +156,30 @@ class Scanner:
         fresh = None if stamp else self._look_back(block.data, floor, start)
         if not stamp and not floor:
             fresh = fresh or self._from_block_before
-        place = _Place(number, block.offset + start, line.rank, fresh, before)
+        is_echo = found is not None and found[0].role in _ECHOES
+        place = _Place(number, block.offset + start, line.rank, fresh, before, is_echo)
         for pattern, match in matches:
             stamp = self._add_event(pattern, match, place, stamp)
         if found is not None:
             self._add_evidence(*found, line, place, stamp or fresh)
         return True
 
-    def _matches(
-        self, line: Line, literals: frozenset[str]
-    ) -> list[tuple[Pattern, re.Match[bytes]]]:
+    def _matches(self, line: Line, literals: frozenset[str]) -> list[tuple[Pattern, Match]]:
         found = []
         for pattern in self._patterns_for(literals):
             if match := pattern.regex.search(line.body):
                 if pattern.event == "record":
-                    self.records[pattern.format] += len(pattern.regex.findall(line.body))
+                    self.records[pattern.format] += pattern.regex.count(line.body)
+                elif pattern.event == "slow_rank":
+                    found += [(pattern, each) for each in pattern.regex.all(line.body)]
                 else:
                     found.append((pattern, match))
         return found
 
     def _add_event(
-        self, pattern: Pattern, match: re.Match[bytes], place: _Place, stamp: Stamp | None
+        self, pattern: Pattern, match: Match, place: _Place, stamp: Stamp | None
     ) -> Stamp | None:
-        fields = fields_of(match.groupdict())
+        fields = fields_of(pattern.regex.named(match))
         if fields is None:
             return stamp
         stamp = self._note(_epoch_stamp(self.clock, fields)) or stamp
@@ -168,6 +194,7 @@ class Scanner:
                 place.before,
                 fields,
                 hash(match.string[match.start() :]),
+                place.is_echo,
             )
         )
         if pattern.event == "run_start":
@@ -185,18 +212,26 @@ class Scanner:
     def _add_evidence(
         self,
         signature: Signature,
-        match: re.Match[bytes],
+        match: Match,
         line: Line,
         place: _Place,
         stamp: Stamp | None,
     ) -> None:
-        kept = self._kept.setdefault(signature.id, [])
-        if len(kept) >= MAX_ROWS_PER_SIGNATURE:
+        is_unknown = signature is unknown_error()
+        key = self._shape(line.body) if is_unknown else signature.id.encode()
+        kept = self._kept.setdefault(key, [])
+        if len(kept) >= (1 if is_unknown else MAX_ROWS_PER_SIGNATURE):
             kept[0].repeats += 1
+            kept[0].last_line = place.line
             return
-        text, code = redact(excerpt(line.body, match)), signature.code(match)
+        text, code = excerpt(line.body, match, signature.regex), signature.code(match)
         kept.append(Evidence(signature, place.line, place.offset, line.rank, stamp, code, text))
         self.evidence.append(kept[-1])
+
+    def _shape(self, line: bytes) -> bytes:
+        """What unknown lines of one kind share; the same for all once there are many kinds."""
+        shape = _NUMBER.sub(b"#", line[:_SHAPE_BYTES])
+        return shape if shape in self._kept or len(self._kept) < MAX_SHAPES else b"others"
 
     def _note(self, stamp: Stamp | None) -> Stamp | None:
         if stamp is not None:
@@ -216,6 +251,40 @@ class Scanner:
             if stamp := self.clock.read(line):
                 return stamp
         return None
+
+
+def _unknown(line: bytes, literals: frozenset[str]) -> tuple[Signature, Match] | None:
+    """A line that looks like an error and is known to nobody."""
+    signature = unknown_error()
+    if signature.literals.isdisjoint(literals):
+        return None
+    found = signature.regex.search(line)
+    return None if found is None else (signature, found)
+
+
+def _without_redrawn_bars(data: bytes, lines: Iterable[Candidate]) -> Iterator[Candidate]:
+    """Leaves out updates of a progress bar that another update of the same second replaced."""
+    before: Candidate | None = None
+    drawn: tuple[bytes, bytes] | None = None
+    for line in lines:
+        bar = _bar(data[line.start : line.end]) if _BAR in line.literals else None
+        if before is not None:
+            is_redrawn = bar is not None and bar == drawn and before.literals == line.literals
+            is_next = before.end + 1 == line.start and data[before.end] == _CARRIAGE_RETURN
+            if not (is_redrawn and is_next):
+                yield before
+        before, drawn = line, bar
+    if before is not None:
+        yield before
+
+
+def _bar(line: bytes) -> tuple[bytes, bytes] | None:
+    """Label and clock of a bar; None of one that has not begun, for it says when it did."""
+    label, _, rest = line.partition(b"%|")
+    drawn, _, clock = rest.partition(b"[")
+    if drawn.rpartition(b"|")[2].lstrip().startswith(b"0/"):
+        return None
+    return label.rstrip(b"0123456789"), clock.partition(b"<")[0]
 
 
 def _lines_backwards(data: bytes, floor: int, end: int) -> Iterable[bytes]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import re
+import tomllib
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from goodput._resources import catalog_dir
+from goodput._resources import catalog_dir, catalog_folders, catalog_rows
+from goodput.errors import GoodputError, UsageError
 from goodput.logs.literals import Literals, required_literals
+from goodput.logs.redact import redact
+from goodput.logs.regex import Match, Regex
 
 MAX_EXCERPT = 500
+_CONTEXT = 1000
 _LOOKUP_GROUP = 2
+ROLES = ("root", "either", "cascade", "teardown", "info", "lookup")
 _LOOKUPS = {"xid.csv": "xid", "sxid.csv": "sxid"}
 
 
@@ -25,26 +29,28 @@ class Signature:
         failure_class: a class of taxonomy.csv, or the name of the table that knows it by code.
         role: root, either, cascade, teardown, info or lookup.
         strength: 3 proof, 2 strong, 1 suggestive, 0 none.
+        example: a line that it is the first to match.
     """
 
     id: str
     precedence: int
     source: str
     failure_class: str
-    domain: str
     role: str
     strength: int
-    regex: re.Pattern[bytes]
+    regex: Regex
     literals: Literals
+    example: str
 
     @property
     def evidence_source(self) -> str:
         """The source column of the evidence table: xid, sxid or log."""
         return _LOOKUPS.get(self.failure_class, "log")
 
-    def code(self, match: re.Match[bytes]) -> str | None:
+    def code(self, match: Match) -> str | None:
         """The number that a lookup signature found, such as the Xid."""
-        return match[_LOOKUP_GROUP].decode() if self.evidence_source != "log" else None
+        code = match[_LOOKUP_GROUP] if self.evidence_source != "log" else None
+        return None if code is None else code.decode()
 
 
 class SignatureSet:
@@ -61,9 +67,7 @@ class SignatureSet:
         found = self.search(line, frozenset(text for text in self.literals if text in low))
         return found[0] if found else None
 
-    def search(
-        self, line: bytes, present: frozenset[str]
-    ) -> tuple[Signature, re.Match[bytes]] | None:
+    def search(self, line: bytes, present: frozenset[str]) -> tuple[Signature, Match] | None:
         """The same, with the match, where the literals that the line holds are known."""
         candidates = self._by_literals.get(present)
         if candidates is None:
@@ -75,26 +79,54 @@ class SignatureSet:
         return None
 
 
+def load_signatures() -> SignatureSet:
+    """The signatures of the catalogue in use."""
+    return _load(catalog_folders())
+
+
 @cache
-def load_signatures(path: Path | None = None) -> SignatureSet:
-    """The shipped signatures, or those of another file with the same columns."""
-    path = path or catalog_dir() / "log_signatures.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        return SignatureSet([_parse(row) for row in csv.DictReader(file)])
-
-
-def _parse(row: dict[str, str]) -> Signature:
+def unknown_error() -> Signature:
+    """What a line is that looks like an error and that no signature knows."""
+    text = (catalog_dir() / "log_lines.toml").read_text(encoding="utf-8")
+    source = tomllib.loads(text)["unknown"]["regex"]
     return Signature(
-        id=row["id"],
-        precedence=int(row["precedence"]),
-        source=row["source"],
-        failure_class=row["class"],
-        domain=row["domain"],
-        role=row["role"],
-        strength=int(row["strength"]),
-        regex=re.compile(row["regex"].encode()),
-        literals=required_literals(row["regex"]),
+        id="unknown",
+        precedence=0,
+        source="any",
+        failure_class="unk.none",
+        role="info",
+        strength=0,
+        regex=Regex(source),
+        literals=required_literals(source),
+        example="",
     )
+
+
+@cache
+def _load(folders: tuple[Path, ...]) -> SignatureSet:
+    known = {row["class"] for row in catalog_rows("taxonomy", folders)} | set(_LOOKUPS)
+    return SignatureSet([_parse(row, known) for row in catalog_rows("log_signatures", folders)])
+
+
+def _parse(row: dict[str, str], known_classes: set[str]) -> Signature:
+    try:
+        if row["class"] not in known_classes:
+            raise UsageError(f"{row['class']!r} is no class of taxonomy.csv")
+        if row["role"] not in ROLES or row["strength"] not in ("0", "1", "2", "3"):
+            raise UsageError(f"role is one of {', '.join(ROLES)}, strength a number from 0 to 3")
+        return Signature(
+            id=row["id"],
+            precedence=int(row["precedence"]),
+            source=row["source"],
+            failure_class=row["class"],
+            role=row["role"],
+            strength=int(row["strength"]),
+            regex=Regex(row["regex"]),
+            literals=required_literals(row["regex"]),
+            example=row["example"],
+        )
+    except (GoodputError, ValueError) as error:
+        raise UsageError(f"the signature {row['id']!r} cannot be used: {error}") from None
 
 
 def match(line: bytes) -> Signature | None:
@@ -102,9 +134,17 @@ def match(line: bytes) -> Signature | None:
     return load_signatures().match(line)
 
 
-def excerpt(line: bytes, found: re.Match[bytes]) -> str:
-    """The part of a line around a match, at most MAX_EXCERPT characters."""
-    start = 0
-    if found.end() > MAX_EXCERPT:
-        start = max(0, min(found.start(), found.end() - MAX_EXCERPT))
-    return line[start : start + MAX_EXCERPT].decode("utf-8", "replace").strip()
+def excerpt(line: bytes, found: Match, regex: Regex) -> str:
+    """The part of a line around a match, redacted, at most MAX_EXCERPT bytes.
+
+    A secret is known by what stands before it, so more is redacted than is kept.
+    """
+    begin = max(0, found.start() - _CONTEXT)
+    window = line[begin : found.start() + _CONTEXT + MAX_EXCERPT]
+    text = redact(window.decode("utf-8", "replace")).encode()
+    again = regex.search(text)
+    start = begin and _CONTEXT
+    if again is not None:
+        start = min(again.start(), max(0, again.end() - MAX_EXCERPT))
+        start = start if begin or again.end() > MAX_EXCERPT else 0
+    return text[start : start + MAX_EXCERPT].decode("utf-8", "ignore").strip()

@@ -30,6 +30,7 @@ class Step:
     samples: int | None = None
     tokens: int | None = None
     elapsed_ms: int | None = None
+    is_bar: bool = False
 
 
 @dataclass(slots=True)
@@ -72,6 +73,27 @@ class StepLine:
         if self.now is None or elapsed_ms(self.event) is None:
             return None
         return self.now + self._duration(before)
+
+
+def median_seconds(steps: Sequence[Step]) -> float | None:
+    """The median time per position, over the steps that show one; None if none does."""
+    befores: list[Step | None] = [None, *steps[:-1]]
+    paces = (_pace(step, before) for step, before in zip(steps, befores, strict=False))
+    times = [pace for pace in paces if pace is not None]
+    return median_low(times) if times else None
+
+
+def _pace(step: Step, before: Step | None) -> float | None:
+    """Seconds per position of a step: by its place in time, else by what it says took so long."""
+    if step.start_ms is not None and step.end_ms is not None:
+        return (step.end_ms - step.start_ms) / (step.last - step.first + 1) / 1000
+    if step.elapsed_ms is None:
+        return None
+    if not step.is_bar:
+        return step.elapsed_ms / 1000
+    if before is None or before.elapsed_ms is None or before.last >= step.last:
+        return None  # a bar tells the time since it began
+    return (step.elapsed_ms - before.elapsed_ms) / (step.last - before.last) / 1000
 
 
 def position_of(event: Event, done: Sequence[StepLine], resume: int | None) -> int:
@@ -171,6 +193,7 @@ def _record(step: StepLine, before: Step | None, stride: int, resumed_from: int 
         samples=_integer(event, "samples"),
         tokens=_integer(event, "tokens"),
         elapsed_ms=elapsed,
+        is_bar=event.pattern.covers == "bar",
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import IO
 
 from goodput.logs.hints import LogHints
 from goodput.logs.reader import LogResult, read_log
+from goodput.logs.steps import median_seconds
 
 _TQDM = "tqdm"
 
@@ -76,7 +76,7 @@ def summary_of(result: LogResult) -> LogSummary:
         first_step=file["first_step"],
         last_step=file["last_step"],
         total_steps=file["total_steps"],
-        median_seconds=_median_seconds(result),
+        median_seconds=median_seconds(steps),
         checkpoint_steps=sorted({c.step for c in checkpoints if c.step is not None}),
         complete_checkpoint_steps=sorted(
             {c.step for c in checkpoints if c.complete and c.step is not None}
@@ -88,17 +88,6 @@ def summary_of(result: LogResult) -> LogSummary:
         last_bar=_last_bar(result),
         signatures=_signatures(result),
     )
-
-
-def _median_seconds(result: LogResult) -> float | None:
-    times = []
-    for step in result.steps:
-        count = step.last - step.first + 1
-        if step.start_ms is not None and step.end_ms is not None:
-            times.append((step.end_ms - step.start_ms) / count / 1000)
-        elif step.elapsed_ms is not None:
-            times.append(step.elapsed_ms / 1000)
-    return statistics.median_low(times) if times else None
 
 
 def _run_seconds(result: LogResult) -> float | None:

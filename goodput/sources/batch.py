@@ -46,17 +46,28 @@ class Batch:
     def flush(self) -> None:
         """Checks what is waiting and hands it on."""
         for table in sorted(self._rows, key=lambda name: name == self._last):
-            pairs = self._rows[table]
-            frame, problems = checked_rows(self._con, table, [row for _, row in pairs])
-            bad = {problem.row_number for problem in problems}
-            files = [file for number, (file, _) in enumerate(pairs) if number not in bad]
-            sources = pl.Series("ingested_from", files, pl.String)
-            self._publisher.add(table, frame.with_columns(sources))
-            by_file: dict[str, list[Problem]] = {}
-            for problem in problems:
-                assert problem.row_number is not None
-                by_file.setdefault(pairs[problem.row_number][0], []).append(problem)
-            for file, of_file in by_file.items():
+            frame, problems = checked_pairs(self._con, table, self._rows[table])
+            self._publisher.add(table, frame)
+            for file, of_file in problems.items():
                 self._publisher.refuse(self._cluster, file, table, of_file)
-            self._publisher.quarantined += len(files) if table == QUARANTINE else 0
+            self._publisher.quarantined += frame.height if table == QUARANTINE else 0
         self._rows, self._waiting = {}, 0
+
+
+def checked_pairs(
+    con: duckdb.DuckDBPyConnection, table: str, pairs: Sequence[tuple[str, dict[str, Any]]]
+) -> tuple[pl.DataFrame, dict[str, list[Problem]]]:
+    """Rows that keep the contract, with `ingested_from`, and what is wrong with others, by source.
+
+    Args:
+        con: any session; it only computes.
+        pairs: each row with what it was read from.
+    """
+    frame, problems = checked_rows(con, table, [row for _, row in pairs])
+    bad = {problem.row_number for problem in problems}
+    sources = [source for number, (source, _) in enumerate(pairs) if number not in bad]
+    by_source: dict[str, list[Problem]] = {}
+    for problem in problems:
+        assert problem.row_number is not None
+        by_source.setdefault(pairs[problem.row_number][0], []).append(problem)
+    return frame.with_columns(pl.Series("ingested_from", sources, pl.String)), by_source

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import polars as pl
 
 from goodput.lake import Lake
+from goodput.sources.artefact import quarantine_row
 from goodput.sources.checked import checked_rows
 from goodput.sources.dump import FileReport
 from goodput.sources.publisher import QUARANTINE, Publisher
+from goodput.sources.typed import table_and_kind
+
+# What a file of a typed table is taken for by its content alone.
+_UNKNOWN = ("log", "binary")
 
 
 @dataclass(frozen=True)
@@ -24,11 +30,13 @@ class Taken:
         rows_taken: good rows, whether the lake had them already or not.
         rows_added: rows by table that the lake did not have.
         quarantined: problems found.
+        typed_folders: folders with files of typed tables, which `goodput import` takes.
     """
 
     rows_taken: int
     rows_added: dict[str, int]
     quarantined: int
+    typed_folders: tuple[str, ...] = ()
 
 
 def take_dump(
@@ -47,9 +55,14 @@ def take_dump(
     """
     publisher = Publisher(lake, "dump", ingested_at=now)
     taken = 0
+    typed_folders: dict[str, None] = {}
     with duckdb.connect() as con:
         for report, tables in reports:
             before = publisher.quarantined
+            typed = table_and_kind(Path(report.file).name)[0]
+            if typed and report.format in _UNKNOWN:
+                typed_folders[str(Path(report.file).parent)] = None
+                report, tables = _refused(report.file, cluster, typed)  # noqa: PLW2901
             for table, rows in tables.items():
                 frame, problems = checked_rows(con, table, rows)
                 source = pl.lit(report.file).alias("ingested_from")
@@ -61,7 +74,17 @@ def take_dump(
                     taken += frame.height
             say(_sentence(report, publisher.quarantined - before))
     publisher.flush()
-    return Taken(taken, publisher.rows_added, publisher.quarantined)
+    return Taken(taken, publisher.rows_added, publisher.quarantined, tuple(typed_folders))
+
+
+def _refused(
+    file: str, cluster: str, table: str
+) -> tuple[FileReport, dict[str, list[dict[str, Any]]]]:
+    """What a file of a typed table gives instead of what its text was taken for."""
+    hints = {"cluster": cluster, "file": file}
+    reason = f"a file of a typed table: `goodput import {Path(file).parent}` takes it"
+    row = quarantine_row(hints, None, None, reason, table=table, column=None)
+    return FileReport(file, "typed table", {}), {QUARANTINE: [row]}
 
 
 def _sentence(report: FileReport, quarantined: int) -> str:

@@ -20,9 +20,9 @@ from typing import Any, BinaryIO, cast
 from goodput._resources import catalog_dir
 from goodput.errors import UsageError
 from goodput.logs.clock import LogClock, zone_named
-from goodput.logs.gate import Gate
+from goodput.logs.gate import Gate, make_gate
 from goodput.logs.reading import BlockReader, ByteSource
-from goodput.logs.redact import redact
+from goodput.logs.regex import Match
 from goodput.logs.signatures import Signature, SignatureSet, excerpt, load_signatures
 from goodput.sources.artefact import (
     Hints,
@@ -79,14 +79,17 @@ def shapes() -> tuple[Shape, ...]:
     )
 
 
-@cache
 def _signatures() -> SignatureSet:
-    return SignatureSet([s for s in load_signatures().signatures if s.source == SOURCE])
+    return _kernel_part(load_signatures())
 
 
 @cache
+def _kernel_part(signatures: SignatureSet) -> SignatureSet:
+    return SignatureSet([s for s in signatures.signatures if s.source == SOURCE])
+
+
 def _gate() -> Gate:
-    return Gate(_signatures().literals)
+    return make_gate(_signatures().literals)
 
 
 def sniff(head: bytes, name: str) -> bool:
@@ -162,13 +165,14 @@ class _Reader:
         self._now = parse_time(self.hints.get("now", ""), UTC)
         self._boot = parse_time(self.hints.get("boot_time", ""), UTC)
 
-    def take(self, line: bytes, number: int, signature: Signature, match: re.Match[bytes]) -> None:
+    def take(self, line: bytes, number: int, signature: Signature, match: Match) -> None:
         """Makes a row of a line that a signature knows."""
         head = self._head(line)
         code = signature.code(match)
         host = head.host or self.hints.get("node")
         minute = head.at.replace(second=0, microsecond=0) if head.at else None
-        text = redact(excerpt(head.message, signature.regex.search(head.message) or match))
+        regex = signature.regex
+        text = excerpt(head.message, regex.search(head.message) or match, regex)
         key = (signature.id, code, host, minute)
         self._seen[key] += 1
         if self._seen[key] > _MAX_A_MINUTE and head.at is not None:

@@ -59,9 +59,15 @@ def parse_quantity(value: Any) -> Fraction:
     Raises:
         ValueError: it is no quantity.
     """
-    match = _QUANTITY.match(str(value).strip()) if isinstance(value, str | int | float) else None
-    if match is None or isinstance(value, bool):
-        raise ValueError(f"{value!r} is no quantity")
+    is_text = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return _quantity(str(value) if is_text else f"a {type(value).__name__}")
+
+
+@lru_cache(maxsize=1024)
+def _quantity(text: str) -> Fraction:
+    match = _QUANTITY.match(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is no quantity")
     number = Fraction(match["number"])
     if suffix := match["suffix"]:
         binary = _BINARY.get(suffix)
@@ -75,9 +81,12 @@ def parse_instant(value: Any) -> datetime | None:
     Raises:
         ValueError: it is no instant with a zone.
     """
-    if value is None or value == "":
-        return None
-    text = str(value)
+    return None if value is None or value == "" else _instant(str(value))
+
+
+# Objects that are listed together share many instants.
+@lru_cache(maxsize=4096)
+def _instant(text: str) -> datetime | None:
     # Year 1 in a zone east of UTC has no UTC time, and it means "never" as well.
     if text.startswith("0001-"):
         return None
@@ -102,7 +111,10 @@ def clean_text(value: Any) -> str | None:
     """A text that every store takes: no NUL, no lone surrogates, not longer than MAX_TEXT."""
     if value is None:
         return None
-    return _UNSTORABLE.sub("\ufffd", str(value)[:MAX_TEXT])
+    text = str(value)[:MAX_TEXT]
+    if text.isascii() and "\0" not in text:
+        return text
+    return _UNSTORABLE.sub("\ufffd", text)
 
 
 @dataclass(slots=True)

@@ -7,12 +7,13 @@ offers to go on with a newer one; such a list shows no one moment, and says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from goodput.sources.kube_fields import Kind, known_kinds
-from goodput.sources.kubernetes_api import KubernetesApi, Refused, Unanswered
+from goodput.sources.kubernetes_api import Answer, KubernetesApi, Refused, Unanswered
 
 PAGE_ITEMS = 500
 
@@ -126,7 +127,7 @@ def _resources_of(
 
 
 def pages(api: KubernetesApi, path: str, selectors: Mapping[str, str]) -> Iterator[Page]:
-    """The pages of one list.
+    """The pages of one list; the server works on the next one while a page is used.
 
     A list that expires goes on from where it was with the token that the server offers, or begins
     anew where it offers none; `listed` then begins anew too.
@@ -134,42 +135,47 @@ def pages(api: KubernetesApi, path: str, selectors: Mapping[str, str]) -> Iterat
     Raises:
         Refused, Unanswered: the list, or the rest of it, did not come.
     """
-    token = ""
     observed_at: datetime | None = None
     is_consistent = True
     listed = expiries = 0
-    while True:
-        parameters = {
-            **selectors,
-            "limit": str(PAGE_ITEMS),
-            **({"continue": token} if token else {}),
-        }
-        try:
-            answer = api.get(path, parameters)
-        except Refused as refused:
-            expiries += 1
-            if refused.status != _FORGOTTEN or not token or expiries > _MAX_EXPIRIES:
-                raise
-            token = _metadata(refused.body, "continue")
-            observed_at = None
-            is_consistent = not token
-            listed = listed if token else 0
-            continue
-        items = listing(answer.body.get("items"))
-        token = _metadata(answer.body, "continue")
-        # The later pages of a version show the moment of its first one.
-        observed_at = observed_at or answer.at
-        listed += len(items)
-        yield Page(
-            items,
-            observed_at,
-            listed,
-            is_last=not token,
-            is_consistent=is_consistent,
-            version=_metadata(answer.body, "resourceVersion"),
-        )
-        if not token:
-            return
+    with ThreadPoolExecutor(1) as ahead:
+
+        def ask(token: str) -> Future[Answer]:
+            more = {"continue": token} if token else {}
+            return ahead.submit(api.get, path, {**selectors, "limit": str(PAGE_ITEMS), **more})
+
+        token = ""
+        coming = ask(token)
+        while True:
+            try:
+                answer = coming.result()
+            except Refused as refused:
+                expiries += 1
+                if refused.status != _FORGOTTEN or not token or expiries > _MAX_EXPIRIES:
+                    raise
+                token = _metadata(refused.body, "continue")
+                observed_at = None
+                is_consistent = not token
+                listed = listed if token else 0
+                coming = ask(token)
+                continue
+            items = listing(answer.body.get("items"))
+            token = _metadata(answer.body, "continue")
+            if token:
+                coming = ask(token)
+            # The later pages of a version show the moment of its first one.
+            observed_at = observed_at or answer.at
+            listed += len(items)
+            yield Page(
+                items,
+                observed_at,
+                listed,
+                is_last=not token,
+                is_consistent=is_consistent,
+                version=_metadata(answer.body, "resourceVersion"),
+            )
+            if not token:
+                return
 
 
 def _metadata(body: Mapping[str, Any], key: str) -> str:

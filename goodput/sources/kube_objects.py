@@ -181,7 +181,7 @@ class _Reader:
         if kind is None:
             self._unknown[f"{kind_name} ({api_version})"] += 1
         elif kind.role == "event":
-            self._event(value, line)
+            self._event(value, kind, line)
         else:
             self._object(value, kind, api_version, line, deleted=deleted)
 
@@ -306,9 +306,9 @@ class _Reader:
         if instant:
             self._newest = max(instant, self._newest or instant)
 
-    def _event(self, value: dict[str, Any], line: int) -> None:
+    def _event(self, value: dict[str, Any], kind: Kind, line: int) -> None:
         event = _Event(value)
-        uid = event.text("metadata", "uid")
+        uid = event.text("uid", "metadata")
         times = event.times(self._horizon)
         if not uid or not times:
             column = "lastTimestamp" if uid else "metadata.uid"
@@ -318,13 +318,15 @@ class _Reader:
         for path, text in event.bad_times:
             self._refuse(line, EVENTS, path, text, "no RFC 3339 time; the field was left out")
         self._observe(times[-1])
+        # Events share no labels that a selector could have asked for.
+        self._note(kind, {"namespace": event.text("namespace", "metadata")})
         self._tables[EVENTS].append(
             {
                 "cluster": self._cluster,
                 "uid": uid,
-                "namespace": event.text("metadata", "namespace"),
-                "name": event.text("metadata", "name"),
-                "resource_version": event.text("metadata", "resourceVersion"),
+                "namespace": event.text("namespace", "metadata"),
+                "name": event.text("name", "metadata"),
+                "resource_version": event.text("resourceVersion", "metadata"),
                 "type": event.text("type"),
                 "reason": event.text("reason"),
                 "message": event.text("message") or event.text("note"),
@@ -332,11 +334,11 @@ class _Reader:
                 "first_at": times[0],
                 "last_at": times[-1],
                 **event.regarding(),
-                "component": event.text("source", "component")
+                "component": event.text("component", "source")
                 or event.text("reportingComponent")
                 or event.text("reportingController"),
-                "host": event.text("source", "host")
-                or event.text("deprecatedSource", "host")
+                "host": event.text("host", "source")
+                or event.text("host", "deprecatedSource")
                 or event.text("reportingInstance"),
             }
         )
@@ -356,6 +358,17 @@ class _Reader:
         )
 
 
+_EVENT_TIMES = (
+    (None, "firstTimestamp"),
+    (None, "deprecatedFirstTimestamp"),
+    (None, "eventTime"),
+    (None, "lastTimestamp"),
+    (None, "deprecatedLastTimestamp"),
+    ("series", "lastObservedTime"),
+    ("metadata", "creationTimestamp"),
+)
+
+
 class _Event:
     """One event in either of its two APIs."""
 
@@ -363,11 +376,10 @@ class _Event:
         self._value = value
         self.bad_times: list[tuple[str, str]] = []
 
-    def text(self, *path: str) -> str | None:
-        """The text at a path; None where it is empty."""
-        value: Any = self._value
-        for key in path:
-            value = value.get(key) if isinstance(value, dict) else None
+    def text(self, key: str, part: str | None = None) -> str | None:
+        """The text at a key, of the event itself or of a part of it; None where it is empty."""
+        within = self._value if part is None else self._value.get(part)
+        value = within.get(key) if isinstance(within, dict) else None
         return clean_text(value) if isinstance(value, str | int) and value != "" else None
 
     def count(self) -> int:
@@ -382,22 +394,13 @@ class _Event:
 
     def times(self, horizon: datetime) -> list[datetime]:
         """All known times of it in order; one beyond the horizon is a wrong clock and left out."""
-        paths = (
-            ("firstTimestamp",),
-            ("deprecatedFirstTimestamp",),
-            ("eventTime",),
-            ("lastTimestamp",),
-            ("deprecatedLastTimestamp",),
-            ("series", "lastObservedTime"),
-            ("metadata", "creationTimestamp"),
-        )
         found: list[datetime] = []
-        for path in paths:
-            text = self.text(*path)
+        for part, key in _EVENT_TIMES:
+            text = self.text(key, part)
             try:
                 instant = parse_instant(text)
             except ValueError:
-                self.bad_times.append((".".join(path), str(text)))
+                self.bad_times.append((f"{part}.{key}" if part else key, str(text)))
                 continue
             if instant and instant <= horizon:
                 found.append(instant)
@@ -407,10 +410,10 @@ class _Event:
         """The object that it is about."""
         key = "involvedObject" if "involvedObject" in self._value else "regarding"
         return {
-            "object_kind": self.text(key, "kind"),
-            "object_namespace": self.text(key, "namespace"),
-            "object_name": self.text(key, "name"),
-            "object_uid": self.text(key, "uid"),
+            "object_kind": self.text("kind", key),
+            "object_namespace": self.text("namespace", key),
+            "object_name": self.text("name", key),
+            "object_uid": self.text("uid", key),
         }
 
 

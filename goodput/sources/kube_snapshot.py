@@ -5,9 +5,11 @@ A list that is refused or does not come leaves a mark in `collector_gaps`, and t
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -17,18 +19,19 @@ import polars as pl
 from goodput.errors import SourceUnreachable, UsageError
 from goodput.lake import Lake, new_run_id
 from goodput.sources.artefact import Row
-from goodput.sources.checked import checked_rows
+from goodput.sources.batch import checked_pairs
 from goodput.sources.dumped import Taken
 from goodput.sources.kube_fields import clean_text
 from goodput.sources.kube_listing import Page, Resource, find_resources, pages
 from goodput.sources.kube_objects import read_page
 from goodput.sources.kubernetes_api import KubernetesApi, Refused, Unanswered
-from goodput.sources.publisher import QUARANTINE, quarantine_frame
+from goodput.sources.publisher import QUARANTINE, quarantine_frame, redacted
 
 _SOURCE = "kubernetes"
-# Rows that wait in memory until they are published together.
+# Rows that are checked together, as each check costs some time; and that are published together.
+_CHECK_ROWS = 2_000
 _BATCH_ROWS = 10_000
-_LEASES_OF_NODES = "kube-node-lease"
+LEASES_OF_NODES = "kube-node-lease"
 # Events about nodes lie in this namespace, whichever ones the jobs are in.
 _NODE_EVENTS = ("default", {"fieldSelector": "involvedObject.kind=Node"})
 _BAD_REQUEST = 400
@@ -49,6 +52,25 @@ class Scope:
     namespaces: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     selector: str = ""
+
+
+def chosen_namespaces(api: KubernetesApi, scope: Scope) -> tuple[str | None, ...]:
+    """The namespaces to look at one by one; only None for all of them in one list.
+
+    Leaving some out by a selector would make a list that seems to say that what is in them is
+    gone. So the others are listed one by one.
+
+    Raises:
+        Refused, Unanswered: some are left out, and the server does not say which others it has.
+    """
+    if not scope.namespaces and not scope.left_out:
+        return (None,)
+    names = scope.namespaces or [
+        item["metadata"]["name"]
+        for page in pages(api, "/api/v1/namespaces", {})
+        for item in page.items
+    ]
+    return tuple(name for name in names if name not in scope.left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +112,25 @@ def take_kubernetes(
             then is published.
         UsageError: the selector is none.
     """
-    with duckdb.connect() as con:
+    with duckdb.connect() as con, _without_cycle_search():
         look = _Look(api, scope, cluster, Batch(lake, con, cluster, clock), say)
         try:
             look.take()
         finally:
             look.batch.flush()
     return look.result()
+
+
+@contextmanager
+def _without_cycle_search() -> Iterator[None]:
+    """Stops the search for cycles: pages are large trees, and it takes half of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +191,7 @@ class _Look:
         """Reads every list."""
         try:
             resources = find_resources(self._api, self._failed)
-            namespaces = self._namespaces()
+            namespaces = chosen_namespaces(self._api, self._scope)
         except (Refused, Unanswered) as error:
             raise SourceUnreachable(
                 f"the API server does not say what it has ({error}); check the address, and that"
@@ -184,22 +218,6 @@ class _Look:
             tuple(self._unanswered),
             tuple(self._versions),
         )
-
-    def _namespaces(self) -> tuple[str | None, ...]:
-        """The namespaces to look at one by one; only None for all of them in one list.
-
-        Leaving some out by a selector would make a list that seems to say that what is in them is
-        gone. So the others are listed one by one.
-        """
-        scope = self._scope
-        if not scope.namespaces and not scope.left_out:
-            return (None,)
-        names = scope.namespaces or [
-            item["metadata"]["name"]
-            for page in pages(self._api, "/api/v1/namespaces", {})
-            for item in page.items
-        ]
-        return tuple(name for name in names if name not in scope.left_out)
 
     def _read(self, each: KubeList) -> None:
         kind = each.resource.kind
@@ -255,7 +273,7 @@ def _lists(
     if not resource.is_namespaced:
         yield KubeList(resource)
     elif role == "lease":
-        yield KubeList(resource, _LEASES_OF_NODES)
+        yield KubeList(resource, LEASES_OF_NODES)
     elif role in _SELECTED_ROLES and selector:
         for namespace in namespaces:
             labels = _labels_of(selector)
@@ -298,27 +316,31 @@ class Batch:
         self._con = con
         self._cluster = cluster
         self._run_id = new_run_id()
+        self._rows: dict[str, list[tuple[str, Row]]] = {}
+        self._unchecked = 0
         self._frames: dict[str, list[pl.DataFrame]] = {}
         self._waiting = 0
 
     def add(self, tables: dict[str, list[Row]], source: str) -> None:
         """Takes rows that were read from a source; those that break the contract are refused."""
-        named = pl.lit(source).alias("ingested_from")
         for table, rows in tables.items():
-            if not rows:
-                continue
-            frame, problems = checked_rows(self._con, table, rows)
-            self._keep(table, frame.with_columns(named))
-            self._keep(QUARANTINE, quarantine_frame(self._cluster, source, table, problems))
+            self._rows.setdefault(table, []).extend((source, row) for row in rows)
+            self._unchecked += len(rows)
+        if self._unchecked >= _CHECK_ROWS:
+            self._check()
         if self._waiting >= _BATCH_ROWS:
             self.flush()
 
     def flush(self) -> None:
         """Publishes what waits, in one commit."""
+        self._check()
         if not self._waiting:
             return
         published = self._lake.publish(
-            {table: pl.concat(parts, how="diagonal") for table, parts in self._frames.items()},
+            {
+                table: redacted(table, pl.concat(parts, how="diagonal"))
+                for table, parts in self._frames.items()
+            },
             ingested_from=_SOURCE,
             ingested_at=self.now(),
             run_id=self._run_id,
@@ -326,6 +348,15 @@ class Batch:
         for table, rows in published.rows_added.items():
             self.rows_added[table] = self.rows_added.get(table, 0) + rows
         self._frames, self._waiting = {}, 0
+
+    def _check(self) -> None:
+        for table, pairs in self._rows.items():
+            frame, problems = checked_pairs(self._con, table, pairs)
+            self._keep(table, frame)
+            for source, of_source in problems.items():
+                refused = quarantine_frame(self._cluster, source, table, of_source)
+                self._keep(QUARANTINE, refused)
+        self._rows, self._unchecked = {}, 0
 
     def _keep(self, table: str, frame: pl.DataFrame) -> None:
         if not frame.height:

@@ -176,7 +176,9 @@ class _Watch:
 
     def _keep(self, change: _Change, batch: Batch, cluster: str) -> None:
         source, resource = change.of.source, change.of.resource
-        if change.value["type"] in _CHANGES:
+        # An event that is deleted has only run out of its time, and was taken before.
+        is_over = resource.kind.role == "event" and change.value["type"] == "DELETED"
+        if change.value["type"] in _CHANGES and not is_over:
             rows = read_page(
                 [change.value],
                 resource.kind.kind,

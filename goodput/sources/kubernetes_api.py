@@ -1,7 +1,8 @@
 """The API server of a cluster, read as raw JSON.
 
 The `kubernetes` package signs in and brings the trusted connection; its typed models are not used,
-as one object that they cannot hold loses a whole list. Only GET is ever sent.
+as one object that they cannot hold loses a whole list. Only GET is ever sent, but for the question
+what this account may do, which the server answers and forgets.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NoReturn, TypeVar
 
+import msgspec
 import stamina
 import urllib3
 from kubernetes import client, config
@@ -24,9 +26,13 @@ from goodput import __version__
 from goodput.errors import SourceUnreachable, UsageError
 from goodput.sources.kube_fields import clean_text
 
+T = TypeVar("T")
+
 # What passes by itself; anything else that is not 200 is the server's last word.
 _PASSING = frozenset({429, 500, 502, 503, 504})
 _OK = 200
+_CREATED = 201
+_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _UNAUTHORIZED = 401
 _CHUNK_BYTES = 64 << 10
 _LONGEST_WAIT_S = 60.0
@@ -119,17 +125,40 @@ class KubernetesApi:
             Unanswered: it said nothing usable until patience ran out.
             SourceUnreachable: its certificate is not trusted.
         """
-        for attempt in stamina.retry_context(
-            on=_wait_before_next,
-            attempts=self._patience.attempts,
-            timeout=self._patience.total_s,
-            wait_initial=self._patience.first_wait_s,
-            wait_max=self._patience.longest_wait_s,
-            wait_jitter=self._patience.jitter_s,
-        ):
-            with attempt:
-                return self._try(path, parameters or {})
-        raise AssertionError("the last attempt returns or raises")
+        return self._patiently(lambda: self._try(path, parameters or {}), self._patience.attempts)
+
+    def fetch(
+        self, path: str, parameters: Mapping[str, str], file: IO[bytes], attempts: int
+    ) -> datetime:
+        """Writes the text at a path, such as a log, into a file that is emptied before each try.
+
+        Args:
+            attempts: how often it is tried; what a node must answer, it often cannot.
+
+        Returns:
+            When it was so, by the server's clock.
+
+        Raises:
+            Refused: the server said no.
+            Unanswered: there was no connection, or it broke, however often it was tried.
+        """
+
+        def ask() -> datetime:
+            file.seek(0)
+            file.truncate()
+            response = self._open(path, parameters, "identity")
+            try:
+                if response.status != _OK:
+                    self._refuse(response, response.read())
+                for chunk in response.stream(_CHUNK_BYTES):
+                    file.write(chunk)
+                return _server_time(response.headers.get("Date"))
+            except urllib3.exceptions.HTTPError as error:
+                raise Unanswered(f"{type(error).__name__}: {error}") from None
+            finally:
+                response.close()
+
+        return self._patiently(ask, attempts)
 
     def follow(self, path: str, parameters: Mapping[str, str]) -> Iterator[bytes]:
         """The lines of a watch, as they come, until the server ends it.
@@ -154,6 +183,34 @@ class KubernetesApi:
         finally:
             response.close()
 
+    def may(self, verb: str, group: str, resource: str, namespace: str | None = None) -> bool:
+        """Whether this account may do something, by the server's own review.
+
+        Args:
+            resource: plural, or with a part such as pods/log.
+            namespace: None means everywhere.
+
+        Raises:
+            Refused: it does not say.
+            Unanswered: it said nothing usable until patience ran out.
+        """
+        resource, _, part = resource.partition("/")
+        attributes = {"verb": verb, "group": group, "resource": resource, "subresource": part}
+        question = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": {**attributes, "namespace": namespace or ""}},
+        }
+
+        def ask() -> bool:
+            response = self._open(_REVIEWS, {}, "identity", json.dumps(question).encode())
+            data = response.read()
+            if response.status not in (_OK, _CREATED):
+                self._refuse(response, data)
+            return bool((_json_object(data) or {}).get("status", {}).get("allowed"))
+
+        return self._patiently(ask, self._patience.attempts)
+
     def now(self) -> datetime:
         """What the server's clock shows now; that of this machine, if they agree."""
         ahead = self._ahead if abs(self._ahead) > _AGREE else timedelta()
@@ -164,25 +221,38 @@ class KubernetesApi:
         """Closes its connections."""
         self._client.rest_client.pool_manager.clear()
 
+    def _patiently(self, ask: Callable[[], T], attempts: int) -> T:
+        for attempt in stamina.retry_context(
+            on=_wait_before_next,
+            attempts=attempts,
+            timeout=self._patience.total_s,
+            wait_initial=self._patience.first_wait_s,
+            wait_max=self._patience.longest_wait_s,
+            wait_jitter=self._patience.jitter_s,
+        ):
+            with attempt:
+                return ask()
+        raise AssertionError("the last attempt returns or raises")
+
     def _try(self, path: str, parameters: Mapping[str, str]) -> Answer:
         response, data = self._send(path, parameters)
-        if response.status == _UNAUTHORIZED:
-            # Projected tokens are replaced hourly; the new one already lies in its file.
-            self.close()
-            self._client = self._sign_in()
-            response, data = self._send(path, parameters)
+        if response.status != _OK:
+            self._refuse(response, data)
         at = _server_time(response.headers.get("Date"))
         self._ahead = at - datetime.now(UTC)
         body = _json_object(data)
-        if response.status == _OK and body is not None:
-            return Answer(body, at)
-        if response.status == _OK:
+        if body is None:
             raise Unanswered("the answer is no JSON object, or only half of one")
+        return Answer(body, at)
+
+    def _refuse(self, response: urllib3.BaseHTTPResponse, data: bytes) -> NoReturn:
+        """Raises what an answer other than 200 means."""
+        body = _json_object(data) or {}
         if response.status in _PASSING:
-            reason = (body or {}).get("message") or response.reason
+            reason = body.get("message") or response.reason
             wait = _seconds(response.headers.get("Retry-After"))
             raise Unanswered(f"{response.status}: {reason}", response.status, wait)
-        raise Refused(response.status, body or {}, at)
+        raise Refused(response.status, body, _server_time(response.headers.get("Date")))
 
     def _send(
         self, path: str, parameters: Mapping[str, str]
@@ -197,22 +267,36 @@ class KubernetesApi:
             response.release_conn()
 
     def _open(
-        self, path: str, parameters: Mapping[str, str], encoding: str
+        self, path: str, parameters: Mapping[str, str], encoding: str, body: bytes | None = None
     ) -> urllib3.BaseHTTPResponse:
-        """The answer, its body still to come."""
+        """The answer, its body still to come; asked for with a new token if the old one ran out."""
+        response = self._request(path, parameters, encoding, body)
+        if response.status != _UNAUTHORIZED:
+            return response
+        response.close()
+        # Projected tokens are replaced hourly; the new one already lies in its file.
+        self.close()
+        self._client = self._sign_in()
+        return self._request(path, parameters, encoding, body)
+
+    def _request(
+        self, path: str, parameters: Mapping[str, str], encoding: str, body: bytes | None
+    ) -> urllib3.BaseHTTPResponse:
         settings, patience = self._client.configuration, self._patience
         headers = {
             "Accept": "application/json",
+            "Content-Type": "application/json",
             "Accept-Encoding": encoding,
             "User-Agent": f"goodput/{__version__}",
             # Files that hold a token often end with a line break.
             **{item["key"]: item["value"].strip() for item in settings.auth_settings().values()},
         }
+        sent = {"fields": dict(parameters)} if body is None else {"body": body}
         try:
             return self._client.rest_client.pool_manager.request(
-                "GET",
+                "GET" if body is None else "POST",
                 f"{settings.host}{path}",
-                fields=dict(parameters),
+                **sent,
                 headers=headers,
                 timeout=urllib3.Timeout(connect=patience.connect_s, read=patience.read_s),
                 retries=False,  # stamina tries again, and knows Retry-After and cut bodies
@@ -289,8 +373,11 @@ def _seconds(text: str | None) -> float | None:
 
 
 def _json_object(data: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+    # The second is slow, and takes what the first is too strict for, such as half a surrogate pair.
+    for decode in (msgspec.json.decode, json.loads):
+        try:
+            value = decode(data)
+        except (ValueError, RecursionError):
+            continue
+        return value if isinstance(value, dict) else None
+    return None

@@ -1,4 +1,4 @@
-"""Reads log files and folders into the lake, again and again, while the files grow and rotate.
+"""Reads logs into the lake, again and again, while they grow and rotate.
 
 A file that is as it was is not opened. One that grew is read from its start, for what a line means
 depends on those before it; its rows are the same ones again plus the new ones, and the lake keeps
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import duckdb
 
@@ -26,7 +26,7 @@ from goodput.logs.reading import ByteSource, open_log
 from goodput.sources.artefact import quarantine_row
 from goodput.sources.batch import Batch
 from goodput.sources.dump import NOTHING_FOUND, is_mostly_binary
-from goodput.sources.places import Place, Stored, places
+from goodput.sources.places import Stored, places
 from goodput.sources.publisher import QUARANTINE, Publisher
 from goodput.sources.readings import Reading, Readings, head_hash
 
@@ -120,31 +120,67 @@ class TakenLogs:
     errors: list[GoodputError] = field(default_factory=list)
 
 
+class Readable(Protocol):
+    """Where the text of a log lies.
+
+    Attributes:
+        is_part: whether it is but a part of a log, so that finding nothing in it means nothing.
+    """
+
+    @property
+    def is_part(self) -> bool:
+        """As above."""
+        ...
+
+    def read(self, stored: Stored, /) -> IO[bytes]:
+        """A stream over the bytes as they are stored, packed or not."""
+        ...
+
+    def read_at(self, stored: Stored, offset: int, size: int, /) -> bytes:
+        """Some bytes, fewer at the end."""
+        ...
+
+
+class LogSource(Protocol):
+    """Something that has logs.
+
+    Attributes:
+        errors: what could not be read, filled while `logs` goes on; it does not stop the rest.
+        tables: rows to publish besides, filled likewise.
+    """
+
+    errors: list[GoodputError]
+    tables: Tables
+
+    def logs(self, readings: Readings) -> Iterator[tuple[Readable, Stored]]:
+        """Every log that may have something new, given what was read before."""
+        ...
+
+
 def take_logs(
     lake: Lake,
-    paths: Iterable[str],
+    source: LogSource,
     options: LogOptions,
     *,
     now: datetime,
     again: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> TakenLogs:
-    """Reads what is new in log files and publishes it, known from `now` on.
+    """Reads what is new in the logs of a source and publishes it, known from `now` on.
 
     Args:
-        paths: files, folders, patterns, and addresses such as s3://bucket/logs/**/*.log.
-        again: read unchanged files, too.
-        say: told one line per file that was read.
+        again: read unchanged logs, too.
+        say: told one line per log that was read.
 
     Raises:
         UsageError: an address or a zone that cannot be understood.
     """
-    taken = TakenLogs()
+    taken = TakenLogs(errors=source.errors)
     readings = Readings.of(lake, options.cluster)
     publisher = Publisher(lake, "logs", ingested_at=now)
     with duckdb.connect() as con:
         batch = Batch(publisher, con, options.cluster, last=READS)
-        for place, stored in _files(paths, taken.errors):
+        for place, stored in source.logs(readings):
             taken.files += 1
             last = readings.last_of(stored.name)
             if last and not again and _is_unchanged(last, stored, options, now):
@@ -155,6 +191,7 @@ def take_logs(
             batch.add(stored.name, tables)
             taken.known += bool(tables.get("log_files"))
             say(_sentence(stored.name, tables))
+        batch.add("", source.tables)
         batch.flush()
     publisher.flush()
     taken.rows_added, taken.quarantined = publisher.rows_added, publisher.quarantined
@@ -163,24 +200,37 @@ def take_logs(
     return taken
 
 
-def _files(paths: Iterable[str], errors: list[GoodputError]) -> Iterator[tuple[Place, Stored]]:
-    """The files below all paths, each once; a path that cannot be listed does not stop the rest."""
-    seen: set[str] = set()
-    for path in paths:
-        try:
-            listed = [(place, place.listing()) for place in places(path)]
-        except GoodputError as error:
-            errors.append(error)
-            continue
-        for place, listing in listed:
-            errors += [
-                SourceUnreachable(f"{flaw}; check the permissions") for flaw in listing.flaws
-            ]
-            for stored in listing.entries:
-                hidden = stored.name.rsplit("/", 1)[-1].startswith(".")
-                if not stored.is_directory and not hidden and stored.name not in seen:
-                    seen.add(stored.name)
-                    yield place, stored
+class LogFiles:
+    """The files below some paths."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        """Nothing is looked at yet.
+
+        Args:
+            paths: files, folders, patterns, and addresses such as s3://bucket/logs/**/*.log.
+        """
+        self.errors: list[GoodputError] = []
+        self.tables: Tables = {}
+        self._paths = paths
+
+    def logs(self, _: Readings) -> Iterator[tuple[Readable, Stored]]:
+        """The files, each once; a path that cannot be listed does not stop the rest."""
+        seen: set[str] = set()
+        for path in self._paths:
+            try:
+                listed = [(place, place.listing()) for place in places(path)]
+            except GoodputError as error:
+                self.errors.append(error)
+                continue
+            for place, listing in listed:
+                self.errors += [
+                    SourceUnreachable(f"{flaw}; check the permissions") for flaw in listing.flaws
+                ]
+                for stored in listing.entries:
+                    hidden = stored.name.rsplit("/", 1)[-1].startswith(".")
+                    if not stored.is_directory and not hidden and stored.name not in seen:
+                        seen.add(stored.name)
+                        yield place, stored
 
 
 def _is_unchanged(last: Reading, stored: Stored, options: LogOptions, now: datetime) -> bool:
@@ -200,7 +250,7 @@ def _is_settled(stored: Stored, now: datetime) -> bool:
 
 
 def _read(
-    place: Place, stored: Stored, options: LogOptions, readings: Readings, now: datetime
+    place: Readable, stored: Stored, options: LogOptions, readings: Readings, now: datetime
 ) -> Tables:
     hints = options.hints(stored.name)
     try:
@@ -217,7 +267,7 @@ def _read(
     except OSError as error:
         return _refused(stored, options, f"the file cannot be read: {error.strerror or error}")
     tables: Tables = {**result.tables, QUARANTINE: list(result.quarantine)}
-    if not result.is_known_text:
+    if not result.is_known_text and not place.is_part:
         tables[QUARANTINE] += _refused(stored, options, NOTHING_FOUND)[QUARANTINE]
     reading = _reading(result, source, stored, hints, unread_bytes=size - wanted)
     earlier = readings.continued_by(reading)
@@ -238,7 +288,7 @@ def _refused(stored: Stored, options: LogOptions, reason: str) -> Tables:
     return {QUARANTINE: [row]}
 
 
-def _whole_lines(place: Place, stored: Stored) -> int:
+def _whole_lines(place: Readable, stored: Stored) -> int:
     """How much of a file that is being written to is whole lines; all of it where it is packed."""
     size = stored.size or 0
     if place.read_at(stored, 0, 4).startswith(_PACKED):
@@ -307,7 +357,7 @@ class _Slice(io.RawIOBase):
 
 
 @contextmanager
-def _opened(place: Place, stored: Stored, size: int) -> Iterator[_Source]:
+def _opened(place: Readable, stored: Stored, size: int) -> Iterator[_Source]:
     with (
         place.read(stored) as stream,
         open_log(io.BufferedReader(_Slice(stream, size), _STREAM_BYTES)) as unpacked,

@@ -6,17 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, zip_longest
 
 import polars as pl
-import pyarrow.parquet as pq
-from pyarrow import fs as pafs
 
 from goodput.contract import polars_schema
 from goodput.errors import SourceUnreachable
 from goodput.lake import Lake
 from goodput.sources.prometheus_answer import Series
-from goodput.sources.prometheus_http import Prometheus, TooMuch
+from goodput.sources.prometheus_http import Prometheus, Span, TooMuch
 from goodput.sources.prometheus_queries import Query
 from goodput.sources.prometheus_runs import SLICE_MS, RunCollector
 from goodput.sources.publisher import Publisher
@@ -113,9 +111,6 @@ def collect_prometheus(
 
 def newest_slices(lake: Lake, cluster: str, names: set[str]) -> dict[str, int]:
     """The end of the newest hour that the lake has of each query, in milliseconds."""
-    filesystem = (
-        pafs.FileSystem.from_uri(lake.url)[0] if "://" in lake.url else pafs.LocalFileSystem()
-    )
     newest: dict[str, int] = {}
     entries = sorted(
         (entry for entry in lake.snapshot().entries if entry.table == SLICES),
@@ -126,8 +121,7 @@ def newest_slices(lake: Lake, cluster: str, names: set[str]) -> dict[str, int]:
         if names <= set(newest):
             break
         for entry in of_day:
-            with filesystem.open_input_file(f"{lake.root}/{entry.path}") as source:
-                table = pq.ParquetFile(source).read(columns=["cluster", "query", "to"])
+            table = lake.read_file(entry, ["cluster", "query", "to"])
             ends = pl.DataFrame(table).filter(pl.col("cluster") == cluster)
             for name, end in ends.group_by("query").agg(pl.col("to").max()).iter_rows():
                 newest[name] = max(newest.get(name, 0), _epoch_ms(end))
@@ -160,7 +154,7 @@ def _stretches(
     What the server refuses is asked again by half: fewer hours, then parts of an hour.
     """
     selector = query.selector(plan.matchers)
-    at, hours, most, parts = start_ms, 1, _MOST_HOURS, 1
+    at, hours, most, parts, is_steady = start_ms, 1, _MOST_HOURS, 1, False
     before = server.count_series(selector, at) if at < end_ms else 0
     while at < end_ms:
         hours = min(hours, most, (end_ms - at) // SLICE_MS)
@@ -170,9 +164,11 @@ def _stretches(
         if hours == 1:
             parts = min(max(parts, -(-rate // plan.samples_at_once)), _MOST_PARTS)
         stop = at + hours * SLICE_MS
-        edges = [at + (stop - at) * part // parts for part in range(parts + 1)]
+        spans = _parts(at, stop, parts)
+        after_stop = min(stop + hours * SLICE_MS, end_ms)
+        following = _parts(stop, after_stop, parts)[:1] if is_steady and stop < end_ms else []
         try:
-            stretch = _read(server, query, selector, edges)
+            stretch = _read(server, query, selector, spans, following)
         except TooMuch as refusal:
             if hours == 1 and 2 * parts > _MOST_PARTS:
                 raise SourceUnreachable(
@@ -180,29 +176,41 @@ def _stretches(
                     " narrow it with --match, or raise the server's limits"
                 ) from None
             most, parts = max(hours // 2, 1), parts * (2 if hours == 1 else 1)
+            is_steady = False
             continue
         yield stretch
         at, before = stop, after
-        fitting = plan.samples_at_once * hours // max(stretch.samples, 1)
-        hours = max(min(4 * hours, fitting), 1) if parts == 1 else 1
+        fitting = max(plan.samples_at_once * hours // max(stretch.samples, 1), 1)
+        # A size that about fits is kept: what comes next can then be asked for ahead.
+        is_steady = parts > 1 or (fitting >= hours and (fitting < 2 * hours or hours == most))
+        if not is_steady:
+            hours = min(4 * hours, fitting)
 
 
-def _read(server: Prometheus, query: Query, selector: str, edges: Sequence[int]) -> _Stretch:
-    """Whole hours, in one answer for each pair of neighbouring edges."""
+def _parts(start_ms: int, end_ms: int, parts: int) -> list[Span]:
+    length_ms = end_ms - start_ms
+    edges = [start_ms + length_ms * part // parts for part in range(parts + 1)]
+    return list(pairwise(edges))
+
+
+def _read(
+    server: Prometheus, query: Query, selector: str, spans: list[Span], following: list[Span]
+) -> _Stretch:
+    """Whole hours, in one answer for each span; after them, those that follow will be read."""
     runs = RunCollector(query)
     warnings: dict[str, None] = {}
-    for begin, end in pairwise(edges):
-        part, answer = server.read_range(selector, begin, end, _taker(query, begin, end))
+    for span, then in zip_longest(spans, [*spans[1:], *following]):
+        part, answer = server.read_range(selector, span, _taker(query, span), then=then)
         runs.absorb(part)
         warnings |= dict.fromkeys(text[:_LONGEST_WARNING] for text in answer.warnings)
-    return _Stretch(edges[0], edges[-1], runs, tuple(warnings))
+    return _Stretch(spans[0][0], spans[-1][1], runs, tuple(warnings))
 
 
-def _taker(query: Query, start_ms: int, end_ms: int) -> Callable[[Iterator[Series]], RunCollector]:
+def _taker(query: Query, span: Span) -> Callable[[Iterator[Series]], RunCollector]:
     def take(all_series: Iterator[Series]) -> RunCollector:
         collector = RunCollector(query)  # a new one for each try
         for series in all_series:
-            collector.take(series, start_ms, end_ms)
+            collector.take(series, *span)
         return collector
 
     return take

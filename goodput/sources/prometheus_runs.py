@@ -117,7 +117,7 @@ def _is_hole(run: Run, after: Run) -> bool:
     return after.first_ms - run.last_ms > GAP_FACTOR * max(run.interval_ms, after.interval_ms)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def _text_runs(
     values: bytes, start_ms: int, end_ms: int
 ) -> tuple[tuple[int, tuple[TextRun, ...]], ...]:

@@ -8,9 +8,12 @@ import polars as pl
 
 from goodput.contract import polars_schema
 from goodput.lake import Lake, new_run_id
+from goodput.logs.redact import redact
 from goodput.sources.rowfiles import Problem
 
 QUARANTINE = "quarantine"
+# Lines of logs are redacted where they are cut out.
+_FREE_TEXT = {"evidence": ("value",), "kube_events": ("message",), "quarantine": ("value",)}
 _PUBLISH_ROWS = 2_000_000
 
 
@@ -36,6 +39,7 @@ class Publisher:
         """Takes rows of a raw table; publishes when enough are together."""
         if not rows.height:
             return
+        rows = redacted(table, rows)
         self._frames.setdefault(table, []).append(rows)
         self._waiting += rows.height
         if self._waiting >= _PUBLISH_ROWS:
@@ -57,6 +61,17 @@ class Publisher:
         for table, rows in published.rows_added.items():
             self.rows_added[table] = self.rows_added.get(table, 0) + rows
         self._frames, self._waiting = {}, 0
+
+
+def redacted(table: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with secrets taken out of columns that hold what somebody wrote."""
+    for column in _FREE_TEXT.get(table, ()):
+        if column in rows.columns and rows.schema[column] == pl.String:
+            # Events repeat: each text is looked at once.
+            texts = rows[column].drop_nulls().unique()
+            changed = {text: safe for text in texts if (safe := redact(text)) != text}
+            rows = rows.with_columns(pl.col(column).replace(changed)) if changed else rows
+    return rows
 
 
 def quarantine_frame(cluster: str, file: str, table: str, problems: list[Problem]) -> pl.DataFrame:

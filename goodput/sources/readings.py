@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Self
@@ -96,6 +97,10 @@ class Readings:
     def last_of(self, path: str) -> Reading | None:
         """The last reading of a file."""
         return self._by_path.get(path)
+
+    def paths(self) -> Iterable[str]:
+        """Every file that was read."""
+        return self._by_path
 
     def is_taken(self, log_id: str) -> bool:
         """Whether a log has this identity already."""

@@ -87,15 +87,21 @@ def _typed_files(path: Path, messages: list[str]) -> list[tuple[Path, str, str]]
     found: list[tuple[Path, str, str]] = []
     others: list[str] = []
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
-        table, _, ending = file.name.removesuffix(".gz").partition(".")
-        kind = _KINDS.get(f".{ending}")
-        if kind and table in contract.TYPED_TABLES and file.is_file():
+        table, kind = table_and_kind(file.name)
+        if table and kind and file.is_file():
             found.append((file, table, kind))
         else:
             others.append(file.name)
     if others:
         messages.append(f"not taken, no typed table: {', '.join(others)}")
     return found
+
+
+def table_and_kind(name: str) -> tuple[str, str] | tuple[None, None]:
+    """The typed table that a file's name says it holds, and its kind; none if it says neither."""
+    table, _, ending = name.removesuffix(".gz").partition(".")
+    kind = _KINDS.get(f".{ending}")
+    return (table, kind) if kind and table in contract.TYPED_TABLES else (None, None)
 
 
 class _Importer:

@@ -14,5 +14,7 @@ create table raw.health_checks (
     run_id varchar,
     row_id varchar,
     -- From a second to a year: beats are counted one by one.
-    check (stale_after_s between 1 and 31536000)
+    check (stale_after_s between 1 and 31536000),
+    -- Beats follow each other after some time. A CHECK may not look into a list but as text.
+    check (not regexp_matches(cast(to_json(beats) as varchar), '"every_s":(-|0\.0[,}])'))
 );

@@ -48,5 +48,5 @@ create table raw.pods (
         devices is null
         or (coalesce(list_min(devices), 0) >= 0 and len(devices) = len(list_distinct(devices)))
     ),
-    check (role is null or role in ('worker', 'standby'))
+    check (role is null or role in ('worker', 'standby', 'reserved'))
 );

@@ -1,4 +1,5 @@
--- Lines that a signature of catalog/log_signatures.csv knows, redacted.
+-- Lines that a signature of catalog/log_signatures.csv knows, and such that look like errors and that
+-- none knows (signature `unknown`), redacted.
 --
 -- The first lines of a kind after each start are kept; `repeats` of the first counts the rest.
 --

@@ -1,8 +1,9 @@
 -- Every transition of a node condition that a dump proves, to bad and back.
 --
 -- Ready=Unknown opens at the kubelet's last heartbeat where that is known, not at the controller's flip
--- 40 to 50 seconds later [STANDARD 1.6]. What is bad before the node was Ready the first time is
--- provisioning and no fault.
+-- 40 to 50 seconds later [STANDARD 1.6]. While its lease is stale, every condition of a node is Unknown:
+-- nobody checks it, whatever it says. What is bad before the node was Ready the first time is provisioning
+-- and no fault.
 --
 -- grain: row
 
@@ -41,13 +42,76 @@ transitions as (
     group by all
 ),
 
+types as (
+    select distinct cluster, node_uid, type
+    from transitions
+),
+
+silenced as (
+    select
+        silence.cluster,
+        silence.node_uid,
+        types.type,
+        silence.started_at,
+        silence.ended_at,
+        before.ingested_at,
+        before.ingested_from
+    from observed.node_silences as silence
+    inner join types using (cluster, node_uid)
+    asof inner join transitions as before
+        on
+            types.cluster = before.cluster
+            and types.node_uid = before.node_uid
+            and types.type = before.type
+            and silence.started_at >= before.occurred_at
+    where before.status <> 'Unknown'
+),
+
+all_transitions as (
+    select * from transitions
+
+    union all by name
+
+    select
+        cluster,
+        node_uid,
+        type,
+        'Unknown' as status,
+        'NodeLeaseStale' as reason,
+        started_at as occurred_at,
+        ingested_at,
+        ingested_from
+    from silenced
+
+    union all by name
+
+    -- It speaks again: what it said last holds again.
+    select
+        silenced.cluster,
+        silenced.node_uid,
+        silenced.type,
+        last_word.status,
+        last_word.reason,
+        silenced.ended_at as occurred_at,
+        silenced.ingested_at,
+        silenced.ingested_from
+    from silenced
+    asof inner join transitions as last_word
+        on
+            silenced.cluster = last_word.cluster
+            and silenced.node_uid = last_word.node_uid
+            and silenced.type = last_word.type
+            and silenced.ended_at >= last_word.occurred_at
+    where last_word.occurred_at < silenced.ended_at
+),
+
 followed as (
     select
         *,
         lead(occurred_at) over (
             partition by cluster, node_uid, type order by occurred_at, resource_version
         ) as next_at
-    from transitions
+    from all_transitions
 )
 
 select

@@ -6,7 +6,14 @@
 --
 -- grain: cluster, job, attempt
 
-with gangs as (
+with members as (
+    select pod.*, source.deletion_at
+    from observed.pods_kube as pod
+    inner join observed.gpu_pods as source
+        on pod.cluster = source.cluster and split_part(pod.pod_uid, '#', 1) = source.pod_uid
+),
+
+gangs as (
     select
         cluster,
         job,
@@ -15,15 +22,16 @@ with gangs as (
         count(*) as members,
         bool_and(coalesce(released_at, gone_by) is not null) as is_gone,
         case when bool_and(released_at is not null) then max(released_at) end as released_at,
-        -- Nobody knows when a pod that vanished ended: not before it was seen last.
-        max(coalesce(released_at, last_seen)) as last_known_at,
+        -- Nobody knows when a pod that vanished ended: not before it was seen last. One that should have
+        -- been gone by then was stuck: its gang was over, or nobody would have deleted it.
+        max(coalesce(released_at, least(last_seen, deletion_at))) as last_known_at,
         min(terminated_at) as first_end_at,
         bool_or(exit_code <> 0 or reason = 'OOMKilled') as has_bad_exit,
         bool_and(coalesce(exit_code = 0 and reason is distinct from 'OOMKilled', false))
             as is_clean,
         max(ingested_at) as ingested_at,
         max(ingested_from) as ingested_from
-    from observed.pods_kube
+    from members
     group by cluster, job, attempt
 ),
 

@@ -1,22 +1,34 @@
 -- Spans in which objects or events of a cluster were not seen.
 --
--- An event lives for an hour: what was not listed within it is lost. A list that could not be read leaves
--- its objects unobserved until somebody looks at them again.
+-- An event lives for an hour: what was not listed within it is lost. A list of one namespace says nothing
+-- about the others. A list that could not be read leaves its objects unobserved until somebody looks at
+-- them again.
 --
 -- grain: row
 
 with listings as (
-    select distinct cluster, observed_at
+    select distinct cluster, coalesce(namespace, '') as namespace, observed_at
     from raw.kube_lists
     where kind = 'Event' and observed_at is not null
 ),
 
+scopes as (
+    select distinct cluster, namespace from listings
+),
+
 steps as (
     select
-        cluster,
-        observed_at,
-        lag(observed_at) over (partition by cluster order by observed_at) as listed_before
-    from listings
+        scopes.cluster,
+        scopes.namespace,
+        listings.observed_at,
+        lag(listings.observed_at) over (
+            partition by scopes.cluster, scopes.namespace order by listings.observed_at
+        ) as listed_before
+    from scopes
+    inner join listings
+        on
+            scopes.cluster = listings.cluster
+            and listings.namespace in ('', scopes.namespace)
 ),
 
 looks as (
@@ -46,7 +58,7 @@ refusals as (
 spans as (
     select
         cluster,
-        'kubernetes events' as source_name,
+        concat('kubernetes events', if(namespace = '', '', ' of ' || namespace)) as source_name,
         listed_before as "from",
         observed_at - interval 1 hour as "to",
         'events outlived their hour before anyone listed them' as reason

@@ -1,4 +1,4 @@
--- What was done to nodes, as far as objects and events show: cordons, drains, reboots.
+-- What was done to nodes, as far as objects and events show: cordons, drains, repairs, reboots.
 --
 -- A cordon runs from its taint (else its event, else the first sighting) to the first sign of its end. A node
 -- that is marked for disruption or being deleted drains. A new boot id under the same Node is a reboot, from when
@@ -144,6 +144,33 @@ eviction_drains as (
     group by cordons.cluster, cordons.node_uid, cordons.started_at
 ),
 
+-- NVSentinel writes on the node which step of a repair it is at; the next look at another step ends it.
+sentinel_steps as (
+    select
+        cluster,
+        node_uid,
+        first_seen_at,
+        case
+            when labels['dgxc.nvidia.com/nvsentinel-state'] like 'drain%' then 'drain'
+            when labels['dgxc.nvidia.com/nvsentinel-state'] = 'remediating' then 'repair'
+        end as kind
+    from observed.node_versions
+    where first_seen_at is not null and not is_deleted
+),
+
+sentinel_spans as (
+    select
+        *,
+        lead(first_seen_at) over (partition by cluster, node_uid order by first_seen_at) as ended_at
+    from (
+        select
+            *,
+            lag(kind) over (partition by cluster, node_uid order by first_seen_at) as kind_before
+        from sentinel_steps
+    )
+    where kind is distinct from kind_before
+),
+
 drains as (
     select * from marked_drains
     union all
@@ -263,9 +290,16 @@ actions as (
 
     select cluster, node_uid, 'repair', 'reboot', is_ordered, started_at, ended_at
     from ordered_reboots
+
+    union all
+
+    select cluster, node_uid, kind, null, true, first_seen_at, ended_at
+    from sentinel_spans
+    where kind is not null
 ),
 
--- Who acts on a node of which something but Ready is bad repairs it; else it was planned.
+-- Who acts on a node of which something is bad repairs it; else it was planned. A node that is being
+-- rebooted is not Ready because of that.
 sick as (
     select distinct actions.cluster, actions.node_uid, actions.started_at
     from actions
@@ -273,7 +307,7 @@ sick as (
         on
             actions.cluster = turn.cluster
             and actions.node_uid = turn.node_uid
-            and turn.type <> 'Ready'
+            and (turn.type <> 'Ready' or actions.kind <> 'repair')
             and turn.t <= actions.started_at
     qualify is_bad_condition(
         turn.type,

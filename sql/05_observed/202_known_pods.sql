@@ -34,6 +34,8 @@ with pods as (
         released_at,
         terminated_at
     from raw.pods
+    -- Whose logs nobody read need not be told apart.
+    where exists (select 1 from raw.log_files)
     qualify row_number() over (
         partition by cluster, pod_uid order by ingested_at desc nulls last, run_id desc, row_id
     ) = 1

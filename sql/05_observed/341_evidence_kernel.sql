@@ -45,7 +45,7 @@ select
     cast(null as varchar) as job,
     cast(null as integer) as attempt,
     cast(null as integer) as rank,
-    cast(null as varchar) as reason,
+    case when placed.source = 'xid' then placed.message end as reason,
     cast(null as varchar) as type,
     cast(null as timestamptz) as "from",
     cast(null as timestamptz) as "to",

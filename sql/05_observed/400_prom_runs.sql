@@ -4,9 +4,75 @@
 -- last sample, and a hole follows, of which nothing is known. What was still so at the end of all that
 -- was collected is open. Where two exporters contradict each other, the one that spoke up later counts.
 --
+-- A lake may hold years, and a build is about a week: read is what lies within a day of the window. Only
+-- what was amiss there, and pods, are followed to where they began and ended; of all else, how long it
+-- had been so before does not matter.
+--
 -- grain: cluster, query, labels, started_at
 
-with asked as (
+with near as (
+    select *
+    from raw.prom_states
+    where
+        last_at >= getvariable('window_start') - interval 1 day
+        and "from" < getvariable('window_end') + interval 1 day
+),
+
+-- Cut at full hours, so that what goes on over an edge stands in the hour inside it.
+at_edges as (
+    select cluster, query, labels, value, try_cast(value as double) as number
+    from near
+    where
+        "from" < getvariable('window_start') - interval 23 hours
+        or last_at >= getvariable('window_end') + interval 23 hours
+),
+
+most as (
+    select cluster, query, labels, max(try_cast(value as double)) as number
+    from near
+    where query = 'node_gpus_capacity'
+    group by cluster, query, labels
+),
+
+followed_series as (
+    select distinct edge.cluster, edge.query, edge.labels
+    from at_edges as edge
+    left join most
+        on
+            edge.query = 'node_gpus_allocatable'
+            and edge.cluster = most.cluster
+            and edge.labels = most.labels
+    where
+        case edge.query
+            when 'node_condition'
+                then
+                    is_bad_condition(
+                        edge.labels ->> '$.condition',
+                        case edge.value
+                            when 'true' then 'True' when 'false' then 'False' else 'Unknown'
+                        end
+                    )
+            when 'node_gpus_allocatable' then edge.number < coalesce(most.number, 'infinity')
+            when 'node_unschedulable' then edge.number <> 0
+            when 'gpu_throttle' then edge.number <> 0
+            else edge.query = 'node_taint' or edge.query like 'pod\_%' escape '\' or edge.query = 'job_owner'
+        end
+),
+
+read_states as (
+    select * from near
+
+    union all
+
+    select far.*
+    from raw.prom_states as far
+    semi join followed_series using (cluster, query, labels)
+    where
+        far.last_at < getvariable('window_start') - interval 1 day
+        or far."from" >= getvariable('window_end') + interval 1 day
+),
+
+asked as (
     select
         cluster,
         query,
@@ -26,7 +92,7 @@ stated as (
         max(interval_ms) as interval_ms,
         min(ingested_at) as ingested_at,
         min(ingested_from) as ingested_from
-    from raw.prom_states
+    from read_states
     group by cluster, query, labels, value, "from"
 ),
 
@@ -111,7 +177,15 @@ select
             then followed.next_at
         when
             followed.next_at is null
-            and asked.asked_until - followed.last_at
+            and case
+                when followed_series.labels is null
+                    then
+                        least(
+                            asked.asked_until, getvariable('window_end') + interval 1 day
+                        )
+                else asked.asked_until
+            end
+            - followed.last_at
             <= to_milliseconds(cast(2.5 * followed.interval_ms as bigint))
             then null
         else followed.last_at
@@ -124,3 +198,4 @@ select
     followed.ingested_from
 from followed
 inner join asked using (cluster, query)
+left join followed_series using (cluster, query, labels)

@@ -2,8 +2,9 @@
 --
 -- Three series a condition, one of which is 1, make its status. A hole is not in it: what was bad before is
 -- not bad in the hole, and health_checks_prom says that nobody looked. Where the API server or an
--- import proves the condition of a node, that goes, so that nothing is counted twice. Fewer allocatable
--- GPUs than the node has are lost ones, as in node_conditions_kube; none at all says nothing.
+-- import proves the condition of a node, that goes, so that nothing is counted twice; what only repeats
+-- the API server's last word until its next one is no transition. Fewer allocatable GPUs than the node
+-- has are lost ones, as in node_conditions_kube; none at all says nothing.
 --
 -- grain: row
 
@@ -86,6 +87,36 @@ conditions as (
         and unproven.free_from < coalesce(sampled.ended_at, 'infinity')
 ),
 
+told as (
+    select
+        cluster,
+        node_uid,
+        type,
+        status,
+        t as started_at,
+        lead(t) over (partition by cluster, node_uid, type order by t, rv) as ended_at
+    from observed.node_condition_events_kube
+    where gpu is null
+),
+
+news as (
+    select conditions.*
+    from conditions
+    where
+        not exists (
+            select 1
+            from told
+            where
+                conditions.cluster = told.cluster
+                and conditions.node_uid = told.node_uid
+                and conditions.type = told.type
+                and conditions.status = told.status
+                and told.started_at <= conditions.started_at
+                and coalesce(told.ended_at, 'infinity')
+                >= coalesce(conditions.ended_at, 'infinity')
+        )
+),
+
 reasons as (
     select *
     from (
@@ -152,7 +183,7 @@ unknown_losses as (
 ),
 
 together as (
-    select * from conditions
+    select * from news
     union all
     select * from throttled
     union all

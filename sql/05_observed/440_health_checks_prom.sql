@@ -2,15 +2,21 @@
 --
 -- A hole of more than 2.5 scrape intervals makes the node stale, neither healthy nor down, unless another
 -- source proves how it was. That holds only between the first and the last hour that was collected:
--- outside, this check asks for nothing.
+-- outside, as beyond what observed.prom_runs reads, this check asks for nothing.
 --
 -- grain: cluster, node_uid
 
 with asked as (
-    select cluster, min("from") as asked_from, max("to") as asked_until
+    select
+        cluster,
+        greatest(min("from"), getvariable('window_start') - interval 1 day) as asked_from,
+        least(max("to"), getvariable('window_end') + interval 1 day) as asked_until
     from raw.prom_slices
     where query = 'node_condition'
     group by cluster
+    having
+        max("to") > getvariable('window_start') - interval 1 day
+        and min("from") < getvariable('window_end') + interval 1 day
 ),
 
 ready as (

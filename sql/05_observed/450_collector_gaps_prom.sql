@@ -2,15 +2,23 @@
 --
 -- A hole in a single series is not here: health_checks_prom has it for nodes. Neither is what is not
 -- always there, such as a taint or a pod: no sample of it may mean that there is none. A query that
--- never had a sample has no exporter, which is no gap. Queries that lack the same span share a row.
+-- never had a sample has no exporter, which is no gap. Queries that lack the same span share a row. As in
+-- observed.prom_runs, what is a day from the window is not looked at.
 --
 -- grain: row
 
 with asked as (
-    select cluster, query, min("from") as asked_from, max("to") as asked_until
+    select
+        cluster,
+        query,
+        greatest(min("from"), getvariable('window_start') - interval 1 day) as asked_from,
+        least(max("to"), getvariable('window_end') + interval 1 day) as asked_until
     from raw.prom_slices
     where query in ('node_condition', 'node_unschedulable') or query like 'gpu\_%' escape '\'
     group by cluster, query
+    having
+        max("to") > getvariable('window_start') - interval 1 day
+        and min("from") < getvariable('window_end') + interval 1 day
 ),
 
 -- The edges of what was collected count as looked at, so that a gap reaches up to them.
@@ -29,6 +37,9 @@ stretches as (
         interval_ms
     from raw.prom_states
     semi join asked using (cluster, query)
+    where
+        last_at >= getvariable('window_start') - interval 1 day
+        and "from" < getvariable('window_end') + interval 1 day
 
     union all
 

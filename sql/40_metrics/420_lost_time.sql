@@ -2,6 +2,8 @@
 -- 1.8), as GPU-hours and as a share of all lost time. base.overhead is a class like the others, so
 -- the shares add up to one. unattributed_share bounds every other share: lost time whose cause is
 -- unknown or not confident enough to be named (4.5). event_count is the number of interruptions.
+-- Under root_class the cost of a preemption for the restart of another job is that of what broke
+-- that job (4.7).
 --
 -- grain: cluster, metric, scope, scope_value
 
@@ -48,6 +50,25 @@ scoped as (
     where is_lost and cluster <> '*'
 ),
 
+-- What such preemptions cost is moved, to the millisecond: their sum stays.
+moved as (
+    select
+        clusters.cluster,
+        unnest([interruptions.class, interruptions.caused_by]) as class,
+        unnest([-5040, 5040]) * interruptions.lost_gpu_ms as unit_ms
+    from ledger.interruptions as interruptions
+    inner join rollups.clusters as clusters on interruptions.cluster = clusters.member
+    where interruptions.caused_by is not null
+),
+
+rooted as (
+    select cluster, cause as class, lost_ms as unit_ms
+    from cells
+    where is_lost
+    union all
+    select cluster, class, unit_ms from moved
+),
+
 sums as (
     select
         cluster,
@@ -58,6 +79,12 @@ sums as (
     from scoped
     where scope_value is not null
     group by cluster, scope, scope_value
+
+    union all
+
+    select cluster, 'root_class', class, sum(unit_ms), null
+    from rooted
+    group by cluster, class
 ),
 
 ended as (

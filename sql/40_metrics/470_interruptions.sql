@@ -1,5 +1,6 @@
 -- Attempts that ended badly inside the window, counted by class, domain, team and job. Ends that
--- the owner or a plan caused are in the counts under their own class.
+-- the owner or a plan caused are in the counts under their own class; under root_class a preemption
+-- for the restart of another job counts for what broke that job (STANDARD 4.7).
 --
 -- grain: cluster, metric, scope, scope_value
 
@@ -7,6 +8,7 @@ with ended as (
     select
         clusters.cluster,
         interruptions.class,
+        coalesce(interruptions.caused_by, interruptions.class) as root_class,
         interruptions.domain,
         interruptions.job,
         jobs.team
@@ -24,6 +26,8 @@ scoped as (
     from rollups.clusters
     union all
     select cluster, 'class' as scope, class as scope_value, 1 as event_count from ended
+    union all
+    select cluster, 'root_class' as scope, root_class as scope_value, 1 as event_count from ended
     union all
     select cluster, 'domain' as scope, domain as scope_value, 1 as event_count from ended
     union all

@@ -3,6 +3,7 @@
 import pytest
 
 from goodput.errors import UsageError
+from goodput.logs import formats
 from goodput.logs.formats import EVENTS, Format, Pattern, load_formats, parse_format
 from goodput.logs.lines import read_line
 from goodput.logs.scan import fields_of
@@ -20,7 +21,7 @@ def test_each_pattern_gives_what_its_examples_say(pattern: Pattern):
         line = read_line(example["line"].encode())
         match = pattern.regex.search(line.body)
         assert match, example["line"]
-        assert fields_of(match.groupdict()) == example["gives"]
+        assert fields_of(pattern.regex.named(match)) == example["gives"]
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -54,6 +55,7 @@ def test_the_formats_that_the_product_names_are_there():
         "mlperf",
         "nanogpt",
         "nemo",
+        "torchelastic",
         "torchtitan",
         "tqdm",
     ]
@@ -82,7 +84,7 @@ def test_a_name_may_only_be_replaced_on_purpose(tmp_path):
     with pytest.raises(UsageError, match="repeats the format 'megatron'; rename it"):
         load_formats((tmp_path,))
     (tmp_path / "own.toml").write_text("override = true\n" + text)
-    load_formats.cache_clear()
+    formats._load.cache_clear()
     (replaced,) = [f for f in load_formats((tmp_path,)) if f.name == "megatron"]
     assert len(replaced.patterns) == 1
 

@@ -1,9 +1,9 @@
 """The examples in the other catalogue files that logs are read with."""
 
-import csv
 import tomllib
 from datetime import UTC, datetime
 
+import polars as pl
 import pytest
 
 from goodput._resources import catalog_dir
@@ -11,7 +11,8 @@ from goodput.logs.clock import LogClock, timestamp_patterns
 from goodput.logs.lines import read_line
 from goodput.logs.paths import facts_of_path, stem_of_path, stream_of_path
 from goodput.logs.redact import redact, redactions
-from goodput.logs.signatures import load_signatures, match
+from goodput.logs.regex import Regex
+from goodput.sources.publisher import redacted
 
 
 def _toml(name):
@@ -70,29 +71,6 @@ def test_parts_of_one_stream_share_a_name(path, stream, stem):
     assert (stream_of_path(path), stem_of_path(path)) == (stream, stem)
 
 
-with (catalog_dir() / "log_signatures.csv").open(encoding="utf-8", newline="") as file:
-    SIGNATURES = list(csv.DictReader(file))
-
-
-@pytest.mark.parametrize("row", SIGNATURES, ids=lambda r: r["id"])
-def test_each_signature_is_the_first_to_match_its_example(row):
-    assert match(row["example"].encode()).id == row["id"]
-
-
-def test_a_signature_that_looks_up_a_code_gives_the_code():
-    line = b"NVRM: Xid (PCI:0000:4e:00): 79, pid=21044, GPU has fallen off the bus."
-    signature = match(line)
-    assert (signature.evidence_source, signature.code(signature.regex.search(line))) == (
-        "xid",
-        "79",
-    )
-
-
-def test_a_harmless_line_matches_no_signature():
-    assert match(b"iteration 10/ 100 | lm loss: 1.0E+00 | number of nan iterations: 0 |") is None
-    assert len(load_signatures().signatures) == len(SIGNATURES)
-
-
 @pytest.mark.parametrize(
     ("raw", "body", "rank"),
     [
@@ -111,3 +89,17 @@ def test_a_harmless_line_matches_no_signature():
 def test_what_wraps_a_line_is_taken_off(raw, body, rank):
     line = read_line(raw.encode())
     assert (line.body, line.rank) == (body.encode(), rank)
+
+
+@pytest.mark.parametrize("redaction", redactions(), ids=lambda r: r.label)
+def test_frames_are_redacted_alike(redaction):
+    lines = [example["line"] for example in redaction.examples]
+    frame = pl.DataFrame({"message": lines})
+    assert redacted("kube_events", frame)["message"].to_list() == [redact(line) for line in lines]
+
+
+def test_what_looks_like_an_error_is_told_by_its_examples():
+    unknown = _toml("log_lines.toml")["unknown"]
+    regex = Regex(unknown["regex"])
+    assert [line for line in unknown["example"] if not regex.search(line.encode())] == []
+    assert [line for line in unknown["not_example"] if regex.search(line.encode())] == []

@@ -45,7 +45,11 @@ MODELS = {
         select 'default' as cluster, 'J1' as job, 1 as attempt,
             getvariable('window_start') + to_minutes(30) as "at", 'failed' as outcome,
             'gpu.lost' as class, 'infra' as domain, 90 as confidence, ['net.link'] as competing,
-            'u1' as node_uid, 'proof' as rule, 3600000 as lost_gpu_ms""",
+            [{'points': 110, 'reason': 'proof'}, {'points': -20, 'reason': 'a rival'}]
+            as confidence_terms,
+            'u1' as node_uid, 'proof' as rule, 'gpu.lost 1' as incident,
+            'net.fabric' as caused_by, 'J0' as caused_by_job, 2 as caused_by_attempt,
+            3600000 as lost_gpu_ms""",
     "30_ledger/360_evidence.sql": """
         -- What was seen.
         select 'default' as cluster, 'J1' as job, 1 as attempt,
@@ -61,7 +65,13 @@ MODELS = {
         select 'default' as cluster, 'u1' as node_uid, null::integer as gpu,
             getvariable('window_start_ms') as started_ms,
             getvariable('window_start_ms') + 60000 as ended_ms, 'gpu.lost' as class,
-            false as planned, 'reboot' as action""",
+            false as planned, 'reboot' as action, 'gpu.lost 1' as incident, 0 as lost_gpu_ms""",
+    "30_ledger/371_incidents.sql": """
+        -- One incident.
+        select 'default' as cluster, 'gpu.lost 1' as incident, 'gpu.lost' as class,
+            getvariable('window_start') as started_at, 'rack-1' as topology, ['u1', 'u2'] as nodes,
+            ['J1'] as jobs, 1 as interruption_count, 2 as outage_count,
+            5400000 as lost_gpu_ms""",
     "40_metrics/410_goodput.sql": """
         -- Goodput.
         select 'goodput_paid' as metric, 'fleet' as scope, null as scope_value,

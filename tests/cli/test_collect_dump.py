@@ -1,3 +1,4 @@
+import gzip
 import json
 
 NODE = {
@@ -79,3 +80,28 @@ def test_a_hint_without_a_value_is_a_usage_error(goodput, tmp_path):
 
     assert result.exit_code == 2
     assert "--hint takes key=value, not 'node'" in result.stderr
+
+
+def test_files_of_typed_tables_are_left_to_import(goodput, tmp_path):
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    (tables / "steps.ndjson").write_text('{"job": "J", "attempt": 1, "step": 1, "loss": 2.5}\n')
+    (tables / "nodes.parquet").write_bytes(b"PAR1\0\1\2\3" * 9)
+    (tables / "jobs.csv.gz").write_bytes(gzip.compress(b"job,name\nJ,llama\n"))
+    (tables / "nodes.json").write_text(json.dumps(NODE))
+    result = goodput("collect", "dump", tables)
+
+    assert result.exit_code == 0
+    assert result.stderr.splitlines()[-1] == (
+        f"{tables} has files of typed tables, which this leaves out: goodput import {tables}"
+    )
+    refused = "select table_name, reason from quarantine order by 1"
+    assert json.loads(goodput("query", "-o", "json", refused).stdout) == [
+        {
+            "table_name": table,
+            "reason": f"a file of a typed table: `goodput import {tables}` takes it",
+        }
+        for table in ("jobs", "nodes", "steps")
+    ]
+    assert count(goodput, "kube_objects") == 1
+    assert count(goodput, "log_steps") == 0

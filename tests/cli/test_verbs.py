@@ -395,15 +395,21 @@ def test_explain_one_attempt_in_words(built):
     lines = built("explain", "J1/1").stdout.splitlines()
 
     assert lines[0] == "job J1, attempt 1 in cluster default (name llama, namespace ml)"
-    assert lines[-5:] == [
+    assert lines[-11:] == [
         "Interruptions",
         (
             "  2026-03-02T00:30:00Z  J1/1 failed: gpu.lost, confidence 90 % (proof), "
             "1.00 GPU-hours lost"
         ),
+        "    confidence: +110 proof, -20 a rival",
+        "    caused by: the restart of J0/2 after net.fabric",
+        "    incident: gpu.lost 1",
         "    competing: net.link",
         "    * 2026-03-02T00:29:59Z xid: 79 on u1, root of gpu.lost  [kernel.log:12]",
         "    - 2026-03-02T00:29:59Z exit: exit code 1 on u1, either of app.code",
+        "",
+        "Incidents",
+        ("  gpu.lost 1 on rack-1: 2 nodes, 1 interruptions, 2 outages, 1.50 GPU-hours lost"),
     ]
 
 
@@ -411,10 +417,12 @@ def test_explain_a_node_with_its_outages(built):
     lines = built("explain", "n1").stdout.splitlines()
 
     assert lines[0] == "node u1 in cluster default (name n1, gpus 2)"
-    assert lines[-3:] == [
+    assert lines[-7:-2] == [
         "Outages",
         "  2026-03-02T00:00:00Z to 2026-03-02T00:01:00Z  node: gpu.lost (not planned, reboot)",
+        "    incident: gpu.lost 1",
         "    - Ready=False Gone, 2026-03-02T00:00:00Z to now",
+        "",
     ]
 
 

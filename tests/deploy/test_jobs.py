@@ -39,14 +39,15 @@ n-1,train,8,2026-03-01T00:00:00Z,2026-03-01T00:00:00Z
 def site(tmp_path):
     """A site whose folders are all below tmp_path; `inbox` is what it collects."""
     (tmp_path / "inbox").mkdir()
-    (tmp_path / "goodput.toml").write_text(f'lake = "{tmp_path / "lake"}"\ncluster = "east"\n')
-    (tmp_path / "pipelines.toml").write_text(
-        f'reports = "{tmp_path / "reports"}"\n'
-        f'state = "{tmp_path / "state"}"\n'
-        "nightly_days = 7\n"
+    (tmp_path / "goodput.toml").write_text(
+        f'lake = "{tmp_path / "lake"}"\n'
+        'cluster = "east"\n'
         "[[source]]\n"
         'kind = "dump"\n'
         f'paths = ["{tmp_path / "inbox"}"]\n'
+    )
+    (tmp_path / "pipelines.toml").write_text(
+        f'reports = "{tmp_path / "reports"}"\nstate = "{tmp_path / "state"}"\nnightly_days = 7\n'
     )
     return tmp_path
 
@@ -104,12 +105,24 @@ def test_collect_quarantines_what_it_cannot_read_and_goes_on(site, start, capsys
 
 
 def test_a_source_of_an_unknown_kind_is_a_usage_error(site, start, capsys):
-    config = site / "pipelines.toml"
+    config = site / "goodput.toml"
     config.write_text(config.read_text().replace('"dump"', '"telepathy"'))
     assert start(collect, site) == errors.UsageError.exit_code
-    assert (
-        "no source of kind 'telepathy'; known are ['dump', 'kubernetes']" in capsys.readouterr().err
+    assert "there is no source of kind 'telepathy'; known are [" in capsys.readouterr().err
+
+
+def test_a_source_that_fails_does_not_keep_the_others_out(site, start, capsys):
+    config = site / "goodput.toml"
+    missing = site / "missing"
+    config.write_text(
+        config.read_text().replace(
+            "[[source]]", f'[[source]]\nkind = "logs"\npaths = ["{missing}"]\n[[source]]'
+        )
     )
+    (site / "inbox" / "nodes.json").write_text(json.dumps(NODE))
+    assert start(collect, site) == errors.NoData.exit_code
+    assert f"logs: there is no file or folder {missing}" in capsys.readouterr().err
+    assert len(Lake.open(site / "lake").files("kube_objects")) == 1
 
 
 def test_a_folder_that_does_not_exist_is_named(site, start, capsys):
@@ -125,7 +138,7 @@ def test_nightly_builds_the_last_whole_days(fleet, start, capsys):
         "2026-03-02 00:00:00+00:00",
         "2026-03-09 00:00:00+00:00",
     )
-    assert Lake.open(fleet / "lake").warehouse_path.is_file()
+    assert Lake.open(fleet / "lake").built_warehouse().is_file()
 
 
 def test_weekly_writes_the_report_of_the_last_week_and_again_the_same(fleet, start, capsys):

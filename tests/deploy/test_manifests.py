@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import kubernetes_validate
@@ -56,7 +57,7 @@ def containers(cronjob):
     return pod.get("initContainers", []) + pod["containers"]
 
 
-@pytest.mark.parametrize("folder", ["base", "overlays/example"])
+@pytest.mark.parametrize("folder", ["base", "overlays/example", "overlays/example-bucket"])
 @pytest.mark.parametrize("version", ["1.32", "1.37"])
 def test_every_object_fits_the_schema_of_old_and_new_kubernetes(folder, version):
     for item in resolve(K8S / folder):
@@ -172,7 +173,7 @@ def snapshot_kinds():
 
 def test_the_collector_may_list_exactly_what_the_guide_says(objects):
     [role] = of_kind(objects, "ClusterRole").values()
-    [guide] = blocks("docs/guides/collect-from-kubernetes.md", "yaml")
+    guide, _ = blocks("docs/guides/collect-from-kubernetes.md", "yaml")
     assert role["rules"] == yaml.safe_load(guide)["rules"]
 
 
@@ -187,7 +188,7 @@ def test_every_cronjob_mounts_the_generated_config(objects, cronjobs):
 def test_the_config_names_only_folders_that_are_mounted(cronjobs, folder):
     site = Site.load(K8S / folder / "pipelines.toml")
     paths = [site.settings.lake, str(site.policy.reports), str(site.policy.state)]
-    paths += [path for source in site.policy.source for path in source.get("paths", [])]
+    paths += [path for source in site.settings.source for path in source.get("paths", [])]
     [container] = pod_spec(cronjobs["goodput-collect"])["containers"]
     mounts = tuple(mount["mountPath"] for mount in container["volumeMounts"])
     assert [path for path in paths if not path.startswith(mounts)] == []
@@ -230,3 +231,18 @@ def test_a_snapshot_of_nothing_says_so_with_the_exit_code_of_an_unreachable_sour
     )
     assert done.returncode == errors.SourceUnreachable.exit_code
     assert done.stderr.endswith("is kubectl pointed at the cluster?\n")
+
+
+def test_a_lake_in_a_bucket_has_an_identity_and_keeps_its_copies_on_the_volume():
+    objects = resolve(K8S / "overlays" / "example-bucket")
+    [config] = of_kind(objects, "ConfigMap").values()
+    assert tomllib.loads(config["data"]["goodput.toml"])["lake"].startswith("s3://")
+    assert tomllib.loads(config["data"]["pipelines.toml"])["state"] == "/data/state"
+    for account in of_kind(objects, "ServiceAccount").values():
+        assert list(account["metadata"]["annotations"]) == ["eks.amazonaws.com/role-arn"]
+    for cronjob in of_kind(objects, "CronJob").values():
+        [container] = containers(cronjob)
+        variables = {item["name"]: item["value"] for item in container["env"]}
+        mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
+        assert variables["XDG_CACHE_HOME"].startswith("/data/")
+        assert "/data" in mounts

@@ -522,11 +522,28 @@ def test_the_newest_version_of_an_event_counts(make, observed, rows):
 def test_events_nobody_listed_in_time_leave_a_gap(make, observed, rows):
     early = event(make, "Pod", "p", "uid-p", "BackOff", "2 01:00")
     late = event(make, "Pod", "q", "uid-q", "BackOff", "2 05:00")
-    con = observed(make.listed(early), make.listed(late))
-    assert rows(con, 'select "from", "to" from observed.collector_gaps_kube') == []
-    lists = [
+    gaps = 'select source_name, "from", "to" from observed.collector_gaps_kube'
+    typed = [
         json.dumps({"kind": "EventList", "apiVersion": "v1", "items": [e]}) for e in (early, late)
     ]
-    assert rows(observed(*lists), 'select "from", "to" from observed.collector_gaps_kube') == [
-        ("2 01:00", "2 04:00")
+    # kubectl calls every list a List.
+    for texts in ([make.listed(early), make.listed(late)], typed):
+        assert rows(observed(*texts), gaps) == [("kubernetes events of team", "2 01:00", "2 04:00")]
+
+
+def test_a_list_of_the_events_of_one_namespace_does_not_stand_for_the_others(make, observed, rows):
+    def of(namespace, name, at):
+        found = event(make, "Pod", name, f"uid-{name}", "BackOff", at)
+        found["metadata"]["namespace"] = namespace
+        return found
+
+    gaps = 'select source_name, "from", "to" from observed.collector_gaps_kube order by 1, 2'
+    con = observed(
+        make.listed(of("a", "p", "2 01:00")),
+        make.listed(of("b", "q", "2 03:00")),
+        make.listed(of("a", "r", "2 05:00"), of("b", "s", "2 05:00")),
+    )
+    assert rows(con, gaps) == [
+        ("kubernetes events of a", "2 01:00", "2 04:00"),
+        ("kubernetes events of b", "2 03:00", "2 04:00"),
     ]

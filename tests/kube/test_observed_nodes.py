@@ -337,3 +337,175 @@ def test_a_cordon_of_a_sick_node_is_not_planned(make, observed, rows):
         )
     )
     assert rows(con, ADMIN) == [("cordon", None, False, None, "2 00:01", None)]
+
+
+def lease(make, name, renewed):
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": make.meta(name, "1 00:00", namespace="kube-node-lease")
+        | {"ownerReferences": [{"kind": "Node", "name": name, "uid": f"uid-{name}"}]},
+        "spec": {"leaseDurationSeconds": 40, "renewTime": make.clock(renewed)},
+    }
+
+
+def looked_at(make, when, *items):
+    """A dump that something else dates: the lease of another node, renewed just then."""
+    return make.listed(lease(make, "other", when), *items)
+
+
+def healthy(make, beat="2 00:00"):
+    return make.node(
+        "n1",
+        make.condition("Ready", "True", "1 00:00", "KubeletReady", beat=beat),
+        make.condition("GpuUnhealthy", "False", "1 00:00", "AllGood"),
+        make.condition("NetworkingReady", "False", "2 00:01", "Broken"),
+    )
+
+
+SILENT = "select type, status, reason, t from observed.node_condition_events_kube order by type, t"
+
+
+def test_while_its_lease_is_stale_every_condition_of_a_node_is_unknown(make, observed, rows):
+    con = observed(
+        looked_at(make, "2 00:05", lease(make, "n1", "2 00:05"), healthy(make)),
+        looked_at(make, "2 00:20", lease(make, "n1", "2 00:06"), healthy(make)),
+        looked_at(make, "2 00:35", lease(make, "n1", "2 00:30"), healthy(make)),
+        looked_at(make, "2 00:30:05", lease(make, "n1", "2 00:30"), healthy(make)),
+    )
+    assert rows(con, SILENT) == [
+        ("GpuUnhealthy", "False", "AllGood", "1 00:00"),
+        ("GpuUnhealthy", "Unknown", "NodeLeaseStale", "2 00:06:40"),
+        ("GpuUnhealthy", "False", "AllGood", "2 00:30"),
+        ("GpuUnhealthy", "Unknown", "NodeLeaseStale", "2 00:30:40"),
+        ("NetworkingReady", "False", "Broken", "2 00:01"),
+        ("NetworkingReady", "Unknown", "NodeLeaseStale", "2 00:06:40"),
+        ("NetworkingReady", "False", "Broken", "2 00:30"),
+        ("NetworkingReady", "Unknown", "NodeLeaseStale", "2 00:30:40"),
+        ("Ready", "True", "KubeletReady", "1 00:00"),
+        ("Ready", "Unknown", "NodeLeaseStale", "2 00:06:40"),
+        ("Ready", "True", "KubeletReady", "2 00:30"),
+        ("Ready", "Unknown", "NodeLeaseStale", "2 00:30:40"),
+    ]
+
+
+def test_a_heartbeat_or_a_ready_of_its_own_ends_the_silence_of_a_node(make, observed, rows):
+    back = make.node("n1", make.condition("Ready", "True", "2 00:25", beat="2 00:25"))
+    con = observed(
+        looked_at(make, "2 00:20", lease(make, "n1", "2 00:06"), healthy(make)),
+        looked_at(make, "2 00:40", lease(make, "n1", "2 00:40"), back),
+    )
+    found = "select started_at, ended_at from observed.node_silences where node_uid = 'uid-n1'"
+    assert rows(con, found) == [("2 00:06:40", "2 00:25")]
+
+
+def test_what_the_controller_called_unknown_is_not_said_again(make, observed, rows):
+    lost = make.node(
+        "n1", make.condition("Ready", "Unknown", "2 00:07", "NodeStatusUnknown", beat="2 00:05")
+    )
+    con = observed(
+        looked_at(make, "2 00:05", healthy(make)),
+        looked_at(make, "2 00:20", lease(make, "n1", "2 00:06"), lost),
+    )
+    found = SILENT.replace("order by", "where type = 'Ready' order by")
+    assert rows(con, found) == [
+        ("Ready", "True", "KubeletReady", "1 00:00"),
+        ("Ready", "Unknown", "NodeStatusUnknown", "2 00:05"),
+    ]
+
+
+def test_a_clock_that_is_behind_is_no_silence(make, observed, rows):
+    con = observed(
+        looked_at(make, "2 00:05", lease(make, "n1", "2 00:03"), healthy(make)),
+        looked_at(make, "2 00:20", lease(make, "n1", "2 00:18"), healthy(make)),
+    )
+    assert rows(con, "from observed.node_silences where node_uid = 'uid-n1'") == []
+
+
+def test_a_fresh_lease_says_nothing_about_the_time_nobody_looked(make, observed, rows):
+    con = observed(
+        looked_at(make, "2 00:05", lease(make, "n1", "2 00:05"), healthy(make)),
+        looked_at(make, "2 05:00", lease(make, "n1", "2 05:00"), healthy(make)),
+    )
+    assert rows(con, "from observed.node_silences") == []
+
+
+def test_a_device_plugin_that_restarts_takes_no_gpu_away(make, observed, rows):
+    def beat(when, allocatable, capacity="8"):
+        built = make.node("n1", make.condition("Ready", "True", "1 00:00", beat=when))
+        built["status"]["capacity"]["nvidia.com/gpu"] = capacity
+        built["status"]["allocatable"]["nvidia.com/gpu"] = allocatable
+        return json.dumps(built)
+
+    con = observed(
+        beat("2 00:00", "8"),
+        beat("2 00:05", "0"),
+        beat("2 00:10", "8"),
+        beat("2 00:15", "0", "0"),
+        beat("2 00:20", "8"),
+    )
+    assert rows(con, GPUS) == [("n1", 8)]
+    assert rows(con, "from observed.node_conditions_kube") == []
+
+
+def test_the_machine_behind_a_name_is_its_provider_id(make, observed, rows):
+    def claim(name, when, machine, node):
+        return {
+            "apiVersion": "karpenter.sh/v1",
+            "kind": "NodeClaim",
+            "metadata": make.meta(name, when),
+            "status": {"nodeName": node, "providerID": machine},
+        }
+
+    first = make.node("n1", make.condition("Ready", "True", "1 00:05"), providerID="aws:///z/i-1")
+    second = make.node(
+        "n1",
+        make.condition("Ready", "True", "3 00:05"),
+        created="3 00:02",
+        providerID="aws:///z/i-2",
+    )
+    second["metadata"]["uid"] = "uid-second"
+    con = observed(
+        make.listed(claim("c1", "1 00:00", "aws:///z/i-1", "n1"), first),
+        make.listed(claim("c2", "3 00:00", "aws:///z/i-2", "n1"), second),
+    )
+    found = "select node_uid, paid_from, deleted_at from observed.nodes_kube order by registered_at"
+    assert rows(con, found) == [
+        ("uid-n1", "1 00:00", "3 00:05"),
+        ("uid-second", "3 00:00", None),
+    ]
+
+
+def test_the_steps_of_a_repair_by_nvsentinel_are_read_from_its_label(make, observed, rows):
+    def state(when, text, **spec):
+        labels = {"dgxc.nvidia.com/nvsentinel-state": text} if text else {}
+        ready = make.condition("Ready", "True", "1 00:00", beat=when)
+        watch = make.condition(
+            "GpuMemWatch", *(("True", "2 00:00") if text else ("False", "2 00:33"))
+        )
+        return json.dumps(make.node("n1", ready, watch, labels=labels, **spec))
+
+    con = observed(
+        state("2 00:01", "quarantined", **unschedulable("2 00:01", make)),
+        state("2 00:05", "draining", **unschedulable("2 00:01", make)),
+        state("2 00:10", "drain-succeeded", **unschedulable("2 00:01", make)),
+        state("2 00:15", "remediating", **unschedulable("2 00:01", make)),
+        state("2 00:30", "remediation-succeeded", **unschedulable("2 00:01", make)),
+        state("2 00:35", ""),
+    )
+    assert rows(con, ADMIN) == [
+        ("cordon", None, False, None, "2 00:01", "2 00:35"),
+        ("drain", None, False, None, "2 00:05", "2 00:15"),
+        ("repair", None, False, None, "2 00:15", "2 00:30"),
+    ]
+
+
+def test_a_drain_of_a_node_that_is_lost_is_a_repair_and_not_planned(make, observed, rows):
+    taint = {
+        "key": "karpenter.sh/disrupted",
+        "effect": "NoSchedule",
+        "timeAdded": make.clock("2 00:40"),
+    }
+    lost = make.condition("Ready", "Unknown", "2 00:10", beat="2 00:09")
+    con = observed(json.dumps(make.node("n1", lost, taints=[taint])))
+    assert rows(con, ADMIN) == [("drain", None, False, None, "2 00:40", None)]

@@ -211,7 +211,7 @@ def test_a_fraction_in_an_annotation_is_a_share(make, observed, rows):
     assert rows(con, HELD) == [(1, "1/4")]
 
 
-def claim(make, devices, users=1):
+def claim(make, devices, users=1, allocated=None):
     results = [
         {"driver": "gpu.nvidia.com", "pool": "n1", "device": f"gpu-{n}"} for n in range(devices)
     ]
@@ -223,7 +223,8 @@ def claim(make, devices, users=1):
         "kind": "ResourceClaim",
         "metadata": make.meta("c1", "2 00:00", namespace="team"),
         "status": {
-            "allocation": {"devices": {"results": results}},
+            "allocation": {"devices": {"results": results}}
+            | ({"allocationTimestamp": make.clock(allocated)} if allocated else {}),
             "reservedFor": [{"uid": f"u{n}"} for n in range(users)],
         },
     }
@@ -239,6 +240,51 @@ def test_a_claim_counts_its_devices_split_between_its_users(
     del asking["spec"]["containers"][0]["resources"]
     con = observed(make.listed(nodes(make), asking, claim(make, 4, users)))
     assert rows(con, HELD) == [(gpus, share)]
+
+
+RESERVED = (
+    "select node_uid, gpus, role, bound_at, released_at from observed.pods_dra order by bound_at"
+)
+
+
+def claiming_pod(make, **more):
+    pod = make.pod(
+        "p1", status={"resourceClaimStatuses": [{"name": "x", "resourceClaimName": "c1"}]}, **more
+    )
+    del pod["spec"]["containers"][0]["resources"]
+    return pod
+
+
+def test_a_claim_is_reserved_before_and_after_its_pods(make, observed, rows):
+    early = make.listed(
+        nodes(make), claim(make, 4, allocated="1 23:50"), claiming_pod(make, bound="2 00:01")
+    )
+    freed = claim(make, 4)
+    freed["status"] = {}
+    late = make.listed(
+        freed, claiming_pod(make, ended="2 03:00"), make.pod("p2", created="2 03:30", bound=None)
+    )
+    con = observed(early, late)
+    assert rows(con, RESERVED) == [
+        ("uid-n1", 4, "reserved", "1 23:50", "2 00:01"),
+        ("uid-n1", 4, "reserved", "2 03:00", "2 03:30"),
+    ]
+
+
+def test_a_claim_that_nobody_uses_is_reserved_until_it_is_gone(make, observed, rows):
+    held = make.listed(nodes(make), claim(make, 2, allocated="1 23:50"))
+    assert rows(observed(held), RESERVED) == [("uid-n1", 2, "reserved", "1 23:50", None)]
+    # A later list of claims in which it is missing.
+    other = claim(make, 0) | {"metadata": make.meta("c2", "2 05:00", namespace="team")}
+    later = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimList",
+        "metadata": {},
+        "items": [other],
+    }
+    assert rows(observed(held, json.dumps(later)), RESERVED) == [
+        ("uid-n1", 2, "reserved", "1 23:50", "2 05:00")
+    ]
 
 
 def test_the_scheduled_event_binds_where_the_condition_is_missing(make, observed, rows):

@@ -1,5 +1,6 @@
 """Requests: what is tried again, how long, and what is taken for an answer."""
 
+import io
 import socket
 import time
 from datetime import UTC, datetime
@@ -123,3 +124,21 @@ def test_in_a_pod_its_service_account_is_used(monkeypatch, tmp_path):
     settings = open_api()._client.configuration
     assert settings.host == "https://[fd00::1]:443"
     assert settings.auth_settings()["BearerToken"]["value"].strip() == "bearer of-the-pod"
+
+
+def test_a_text_is_fetched_whole_or_again_and_with_a_new_token(api, cluster, tmp_path):
+    pod = {"metadata": {"name": "p", "namespace": "team"}}
+    cluster.add("pods", pod)
+    cluster.logs["team/p/main"] = [["2026-03-02T09:00:00Z one", "2026-03-02T09:00:01Z two"]]
+    cluster.faults["log"] = Fault("cut", range(1))
+    cluster.tokens = {"next"}
+    (tmp_path / "token").write_text("next")
+    text = io.BytesIO(b"what was there before is gone")
+    path = "/api/v1/namespaces/team/pods/p/log"
+    at = api.fetch(path, {"container": "main"}, text, 2)
+    assert (text.getvalue(), at) == (b"one\ntwo\n", datetime(2026, 3, 2, 10, tzinfo=UTC))
+
+
+def test_an_answer_that_is_not_quite_json_is_read_all_the_same(api, cluster):
+    cluster.add("pods", {"metadata": {"name": "half a pair: \ud83d"}})
+    assert api.get(PODS).body["items"][0]["metadata"]["name"] == "half a pair: \ud83d"

@@ -155,7 +155,7 @@ def test_a_look_gives_the_same_rows_as_a_dump_of_the_same_lists(
     (tmp_path / "dump.json").write_text(json.dumps(dumped))
     reports = collect_files([tmp_path / "dump.json"], cluster="prod")
     taken = take_dump(lake, reports, cluster="prod", now=datetime(2026, 3, 3, tzinfo=UTC))
-    assert taken.rows_added == {"kube_events": 0, "kube_lists": 1, "kube_objects": 2}
+    assert taken.rows_added == {"kube_events": 0, "kube_lists": 2, "kube_objects": 2}
     assert rows("kube_objects", f"distinct {columns}") == seen[0]
     assert rows("kube_events", "* exclude (ingested_from, run_id)") == seen[1]
 
@@ -501,7 +501,7 @@ def test_the_command_takes_a_cluster(cluster, collect):
 
 
 def test_the_role_of_the_guide_is_for_what_is_asked_for_and_no_more():
-    [role] = blocks("docs/guides/collect-from-kubernetes.md", "yaml")
+    role, _ = blocks("docs/guides/collect-from-kubernetes.md", "yaml")
     rules = yaml.safe_load(role)["rules"]
     granted = Counter(
         group for rule in rules for group in rule["apiGroups"] for _ in rule["resources"]
@@ -511,15 +511,26 @@ def test_the_role_of_the_guide_is_for_what_is_asked_for_and_no_more():
     assert {tuple(rule["verbs"]) for rule in rules} == {("list",)}
 
 
+def test_the_role_to_watch_is_for_what_is_listed_but_leases():
+    listed, more = blocks("docs/guides/collect-from-kubernetes.md", "yaml")
+    watched, logs = yaml.safe_load_all(more)
+    names = {name for rule in yaml.safe_load(listed)["rules"] for name in rule["resources"]}
+    [rule] = watched["rules"]
+    assert (set(rule["resources"]), rule["verbs"]) == (names - {"leases", "namespaces"}, ["watch"])
+    assert {verb for rule in logs["rules"] for verb in rule["verbs"]} == {"get", "list"}
+
+
 @pytest.fixture
 def site(kubeconfig, tmp_path, monkeypatch):
     """Runs the scheduled job with one more line for its source of this kind."""
 
     def run(more=""):
-        (tmp_path / "goodput.toml").write_text(f'lake = "{tmp_path / "lake"}"\ncluster = "east"\n')
+        (tmp_path / "goodput.toml").write_text(
+            f'lake = "{tmp_path / "lake"}"\ncluster = "east"\n'
+            f'[[source]]\nkind = "kubernetes"\nkubeconfig = "{kubeconfig}"\n{more}\n'
+        )
         (tmp_path / "pipelines.toml").write_text(
             f'reports = "{tmp_path}"\nstate = "{tmp_path}"\nnightly_days = 7\n'
-            f'[[source]]\nkind = "kubernetes"\nkubeconfig = "{kubeconfig}"\n{more}\n'
         )
         words = ["job", "--config", str(tmp_path / "pipelines.toml")]
         monkeypatch.setattr(sys, "argv", words)

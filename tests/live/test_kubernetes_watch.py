@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+from fake_kubernetes import Fault
 
 from goodput.errors import SourceUnreachable
 from goodput.sources.kube_snapshot import Scope
@@ -188,3 +189,23 @@ def test_the_command_stays_until_it_is_told_to_stop_and_publishes_what_came(
             cluster.closing = True
             process.kill()
     assert rows("kube_objects", "resource_version") == [("1001",)]
+
+
+def test_a_look_that_fails_after_a_watch_expired_is_taken_again(watching, cluster, rows):
+    cluster.oldest = 1500
+    cluster.faults["/apis"] = Fault("reset", range(1, 9))
+    with watching() as watch:
+        eventually(lambda: any("does not say what it has" in line for line in watch.said), True)
+        cluster.version = 2000
+        cluster.changes["pods"] = [change("MODIFIED", 2001)]
+        eventually(lambda: rows("kube_objects", "resource_version"), [("2001",)])
+
+
+def test_a_watch_outlives_its_token(watching, cluster, rows, tmp_path):
+    with watching(look_s=1.0):
+        eventually(lambda: bool([1 for item in cluster.asked("pods") if "watch" in item]), True)
+        (tmp_path / "token").write_text("next")
+        cluster.tokens = {"next"}
+        cluster.changes["pods"] = [change("MODIFIED", 1001)]
+        eventually(lambda: rows("kube_objects", "resource_version"), [("1001",)])
+        eventually(lambda: len([1 for item in cluster.asked("pods") if "limit" in item]) > 1, True)

@@ -11,60 +11,63 @@ from datetime import UTC, datetime, timedelta
 import fake_prometheus
 import prometheus_samples
 import pytest
-import remote_write
 
 from goodput.lake import Lake
 from goodput.sources.prometheus import Plan, collect_prometheus
-from goodput.sources.prometheus_http import Access, Prometheus
+from goodput.sources.prometheus_http import Prometheus
 from goodput.sources.prometheus_queries import load_queries
+from goodput.sources.web import Access
+from goodput.synth import prometheus_process, remote_write
 
 
 @pytest.fixture(scope="session")
 def prometheus_url(tmp_path_factory):
     """A Prometheus with the samples of prometheus_samples.py in it."""
-    if not shutil.which("prometheus"):
+    if not prometheus_process.is_installed():
         pytest.skip("no prometheus here; on Debian: apt-get install prometheus")
     folder = tmp_path_factory.mktemp("prometheus")
-    (folder / "prometheus.yml").write_text("global: {}\n")
-    url = f"http://127.0.0.1:{free_port()}"
-    with (folder / "log").open("w") as log:
-        server = subprocess.Popen(
-            [
-                "prometheus",
-                f"--config.file={folder}/prometheus.yml",
-                f"--storage.tsdb.path={folder}/data",
-                "--storage.tsdb.retention.time=100y",
-                f"--web.listen-address={url.removeprefix('http://')}",
-                "--web.enable-remote-write-receiver",
-                "--query.max-samples=5000",
-            ],
-            stdout=log,
-            stderr=log,
-        )
-    try:
-        wait_until_ready(url, server)
+    with prometheus_process.running(folder, ["--query.max-samples=5000"]) as url:
         remote_write.write(url, prometheus_samples.all_series())
         yield url
+
+
+@pytest.fixture(scope="session")
+def victoria_url(tmp_path_factory):
+    """A VictoriaMetrics with the same samples in it."""
+    if not shutil.which("victoria-metrics"):
+        pytest.skip("no victoria-metrics here; on Debian: apt-get install victoria-metrics")
+    folder = tmp_path_factory.mktemp("victoria")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    words = [
+        "victoria-metrics",
+        f"-storageDataPath={folder}/data",
+        f"-httpListenAddr={address}",
+        "-retentionPeriod=100y",
+    ]
+    with (folder / "log").open("w") as log:
+        server = subprocess.Popen(words, stdout=log, stderr=log)
+    try:
+        wait_until_ready(f"http://{address}/health", server)
+        remote_write.write(f"http://{address}", prometheus_samples.all_series())
+        # What was written just now is not shown yet.
+        urllib.request.urlopen(f"http://{address}/internal/force_flush", timeout=30).close()
+        yield f"http://{address}"
     finally:
         server.terminate()
         server.wait(timeout=30)
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def wait_until_ready(url, server):
     for _ in range(300):
-        assert server.poll() is None, "prometheus ended; see its log"
+        assert server.poll() is None, "the server ended; see its log"
         try:
-            with urllib.request.urlopen(f"{url}/-/ready", timeout=5):
+            with urllib.request.urlopen(url, timeout=5):
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
-    pytest.fail("prometheus did not become ready")
+    pytest.fail(f"{url} does not answer")
 
 
 @pytest.fixture
@@ -80,9 +83,10 @@ def lake(tmp_path):
 
 @pytest.fixture
 def collect(lake):
-    """Collects from a server into the lake of the test."""
+    """Collects from a server into the lake of the test, or `into` another one."""
 
     def run(url, start="00:00", end="03:00", *, names=(), now=None, queries=None, **more):
+        into = more.pop("into", None)
         access = {"first_wait_s": 0.01, "attempts": 3, "timeout_s": 10.0} | more.pop("access", {})
         plan = Plan(
             cluster=more.pop("cluster", "c"),
@@ -93,7 +97,7 @@ def collect(lake):
         )
         server = Prometheus(Access(url=url, **access))
         try:
-            return collect_prometheus(lake, server, plan, now=now or datetime.now(UTC))
+            return collect_prometheus(into or lake, server, plan, now=now or datetime.now(UTC))
         finally:
             server.close()
 

@@ -19,11 +19,11 @@ HOUR_MS = 3_600_000
 TOO_MANY = "query processing would load too many samples into memory in query execution"
 
 
-def an_hour(query="", at_ms=START_MS + HOUR_MS - 1):
+def an_hour(query="", at_ms=START_MS + HOUR_MS - 1, every_ms=60_000):
     """A sample each minute of what a range query asks for."""
     length = int(query.partition("[")[2].removesuffix("ms]") or HOUR_MS)
     start = at_ms + 1 - length
-    return matrix((READY, [(at, "1") for at in range(start, at_ms + 1, 60_000)]))
+    return matrix((READY, [(at, "1") for at in range(start, at_ms + 1, every_ms)]))
 
 
 def runs(lake):
@@ -133,6 +133,25 @@ def test_more_series_than_one_answer_may_have_are_asked_for_in_parts(fake, colle
 
     assert [query.partition("[")[2] for query, _ in fake.queries] == ["900000ms]"] * 4
     assert runs(lake) == [("true", "00:00", "00:59", 60)]
+
+
+def test_what_was_asked_for_ahead_may_fail_and_is_asked_again(fake, collect, lake):
+    """An hour has as many samples as one request may ask for: the next one is asked for ahead."""
+    odd = {3: [failure(503, "busy"), Reply("{}", cut=1)]}
+
+    def reply(query, at_ms):
+        hour = (at_ms - START_MS) // HOUR_MS
+        return odd[hour].pop() if odd.get(hour) else an_hour(query, at_ms, every_ms=30_000)
+
+    fake.replies = [reply]
+
+    collect(fake.url, end="06:00", names=NAMES, samples_at_once=120)
+
+    hours = [(at_ms - START_MS) // HOUR_MS for _, at_ms in fake.queries]
+    assert {hour: hours.count(hour) for hour in hours} == {0: 1, 1: 1, 2: 1, 3: 3, 4: 2, 5: 1}
+    assert [row[1:] for row in runs(lake)] == [
+        (f"{hour:02}:00", f"{hour:02}:59", 120) for hour in range(6)
+    ]
 
 
 def test_a_server_that_refuses_a_minute_is_given_up(fake, collect):

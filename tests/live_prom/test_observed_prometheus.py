@@ -41,19 +41,21 @@ def bench(warehouse):
         yield made
 
 
-def give_states(bench, query, labels, text):
+def give_states(bench, query, labels, text, cluster="c"):
     """Runs of a series: value, first and last sample; scraped each 30 s."""
     lines = [line.split() for line in text.strip().splitlines()]
-    rows = [f"c  {query}  {labels}  {v}  {begin}  {end}  9  30000" for v, begin, end in lines]
+    rows = [
+        f"{cluster}  {query}  {labels}  {v}  {begin}  {end}  9  30000" for v, begin, end in lines
+    ]
     bench.given(
         "raw.prom_states",
         "\n".join(["cluster  query  labels  value  from  last_at  samples  interval_ms", *rows]),
     )
 
 
-def give_hours(bench, *queries, until=3, warnings="-"):
+def give_hours(bench, *queries, until=3, warnings="-", cluster="c"):
     rows = [
-        f"c  {query}  {hour:02}:00  {hour + 1:02}:00  1  120  {warnings}"
+        f"{cluster}  {query}  {hour:02}:00  {hour + 1:02}:00  1  120  {warnings}"
         for query in queries
         for hour in range(until)
     ]
@@ -184,7 +186,10 @@ def give_node_object(bench, since, observed_at, status, kind="EfaLinkDown"):
 
 
 def test_what_the_api_server_proves_is_not_counted_twice(bench):
-    """Kubernetes proves 00:30 to 01:00 and 02:00 to 02:30, and sees no flap in between."""
+    """Kubernetes proves 00:30 to 01:00 and 02:00 to 02:30, and sees no flap in between.
+
+    True from 00:30 to 02:00 and False since is its word, which Prometheus need not repeat.
+    """
     give_node_object(bench, "00:30:00", "01:00", "True")
     give_node_object(bench, "02:00:00", "02:30", "False")
     give_states(
@@ -205,10 +210,7 @@ def test_what_the_api_server_proves_is_not_counted_twice(bench):
         """
         type         status  from      to
         EfaLinkDown  False   00:00:10  00:30
-        EfaLinkDown  True    01:00     01:20:10
         EfaLinkDown  False   01:20:10  01:50:10
-        EfaLinkDown  True    01:50:10  02:00
-        EfaLinkDown  False   02:30     -
         """,
     )
 
@@ -484,3 +486,197 @@ def beats(bench):
     ).fetchall()
     assert row[:4] == ("u-1", "prometheus", True, 75.0)
     return [tuple(beat.values()) for beat in row[4]]
+
+
+def hourly(value, first, last):
+    """Runs of one value, cut at full hours."""
+    return "\n".join(f"{value}  {hour}:00:10  {hour}:59:40" for hour in range(first, last))
+
+
+def test_only_what_was_amiss_is_followed_beyond_a_day_from_the_window(bench):
+    """Collected are 400 hours; the window is the day from hour 200 on."""
+    bench.window("200:00", "224:00", as_of="500:00")
+    give_states(
+        bench,
+        "node_condition",
+        LINK,
+        f"{hourly('false', 100, 120)}\n{hourly('true', 120, 300)}\n{hourly('false', 300, 400)}",
+    )
+    give_states(bench, "node_condition", READY, hourly("true", 100, 400))
+    give_states(bench, "node_unschedulable", NODE, hourly("1", 101, 400))
+    give_hours(bench, "node_condition", "node_unschedulable", until=400)
+    bench.expect(
+        "observed.prom_runs",
+        """
+        query               value  started_at  ended_at   last_at
+        node_condition      false  100:00:10   120:00:10  119:59:40
+        node_condition      true   120:00:10   300:00:10  299:59:40
+        node_condition      false  300:00:10   -          399:59:40
+        node_condition      true   176:00:10   -          247:59:40
+        node_unschedulable  1      101:00:10   -          399:59:40
+        """,
+    )
+    bench.expect("observed.collector_gaps_prom", "reason")
+    bench.rebuild("observed.health_checks_prom")
+    [(trains,)] = bench.con.execute(
+        "select list_transform(beats, lambda beat: beat.every_s) from observed.health_checks_prom"
+    ).fetchall()
+    assert len(trains) == 3
+
+
+def test_what_changed_just_before_the_window_is_told_as_it_was(bench):
+    bench.window("200:00", "224:00", as_of="500:00")
+    give_states(
+        bench,
+        "node_condition",
+        LINK,
+        f"{hourly('false', 100, 190)}\n{hourly('true', 190, 201)}\n{hourly('false', 201, 400)}",
+    )
+    give_hours(bench, "node_condition", until=400)
+    bench.expect(
+        "observed.node_conditions_prom",
+        """
+        status  from       to
+        False   176:00:10  190:00:10
+        True    190:00:10  201:00:10
+        False   201:00:10  -
+        """,
+    )
+
+
+def capacity(node):
+    return f'{{"node":"{node}","resource":"nvidia_com_gpu"}}'
+
+
+def give_alone(bench, query, labels, text):
+    """Samples of a cluster of which nothing else tells."""
+    give_states(bench, query, labels, text, cluster="alone")
+
+
+def test_a_cluster_of_which_only_prometheus_tells_has_the_nodes_that_it_sampled(bench):
+    """The first one's device plugin restarts; the second goes away while the first stays."""
+    give_alone(
+        bench, "node_gpus_capacity", capacity("a"), "8  00:00:10  00:59:40\n0  01:00:10  02:59:40"
+    )
+    give_alone(
+        bench, "node_gpus_capacity", capacity("b"), "4  00:30:10  00:59:40\n4  01:00:10  01:20:10"
+    )
+    give_states(bench, "node_gpus_capacity", capacity("n-9"), "8  00:00:10  02:59:40")
+    bench.expect(
+        "observed.nodes_prom",
+        """
+        cluster  node_uid  name  gpus  registered_at  deleted_at
+        alone    a         a     8     00:00:10       -
+        alone    b         b     4     00:30:10       01:20:10
+        """,
+    )
+
+
+def test_conditions_find_the_nodes_that_only_prometheus_knows(bench):
+    give_alone(bench, "node_gpus_capacity", capacity("n-1"), "8  00:00:10  02:59:40")
+    give_alone(bench, "node_condition", LINK, "true  00:20:10  00:30:10\nfalse  00:30:40  02:59:40")
+    give_hours(bench, "node_condition", cluster="alone")
+    bench.expect(
+        "observed.node_conditions_prom",
+        """
+        cluster  node_uid  type         status  from      to
+        alone    n-1       EfaLinkDown  True    00:20:10  00:30:40
+        alone    n-1       EfaLinkDown  False   00:30:40  -
+        """,
+    )
+
+
+def pod(name, /, **more):
+    return json.dumps(
+        {"namespace": "ml", "pod": name, "uid": f"uid-{name}", **more}, separators=(",", ":")
+    )
+
+
+def give_pod(bench, name, begin, end, *phases, owner=("Job", "train"), gpus=8):
+    """A pod with its samples of GPUs, its phases and what owns it."""
+    held = pod(name, container="main", node="n-1", resource="nvidia_com_gpu")
+    give_alone(bench, "pod_gpus", held, f"{gpus}  {begin}  {end}")
+    give_alone(bench, "pod_phase", pod(name), "\n".join(phases))
+    give_alone(bench, "pod_owner", pod(name, kind=owner[0], name=owner[1]), f"1  {begin}  {end}")
+
+
+QUERIES = ("node_gpus_capacity", "pod_gpus", "pod_phase", "pod_owner", "pod_reason", "job_owner")
+
+
+@pytest.fixture
+def alone(bench):
+    give_alone(bench, "node_gpus_capacity", capacity("n-1"), "8  00:00:10  02:59:40")
+    give_hours(bench, *QUERIES, cluster="alone")
+    return bench
+
+
+def test_a_pod_holds_its_gpus_until_its_phase_is_final(alone):
+    """Its object stays for an hour after it failed."""
+    give_pod(
+        alone,
+        "a",
+        "00:10:10",
+        "02:59:40",
+        "Pending  00:10:10  00:11:40",
+        "Running  00:12:10  01:00:10",
+        "Failed   01:00:40  02:59:40",
+    )
+    give_alone(alone, "pod_reason", pod("a"), "Evicted  01:00:40  02:59:40")
+    alone.expect(
+        "observed.pods_prom",
+        """
+        pod_uid  name  namespace  job       attempt  node_uid  gpus  reason
+        uid-a    a     ml         ml/train  1        n-1       8     Evicted
+        """,
+    )
+    alone.expect(
+        "observed.pods_prom",
+        """
+        bound_at  running_at  terminated_at  released_at  exit_code
+        00:10:10  00:12:10    01:00:40       01:00:40     1
+        """,
+    )
+    alone.expect(
+        "observed.jobs_prom",
+        """
+        job       name   namespace  owner_kind  state   ended_at  instrumented
+        ml/train  train  ml         Job         failed  01:00:40  false
+        """,
+    )
+
+
+def test_pods_that_overlap_are_one_attempt_and_the_next_ones_another(alone):
+    give_pod(alone, "a", "00:10:10", "00:30:10", "Running  00:10:40  00:30:10", gpus=4)
+    give_pod(alone, "b", "00:10:40", "00:30:40", "Running  00:10:40  00:30:40", gpus=4)
+    give_pod(alone, "c", "00:31:10", "02:59:40", "Running  00:31:40  02:59:40", gpus=4)
+    give_pod(alone, "d", "00:31:10", "02:59:40", "Running  00:31:40  02:59:40", gpus=4)
+    owner = '{"job":"train","kind":"JobSet","name":"llama","namespace":"ml"}'
+    give_alone(alone, "job_owner", owner, "1  00:10:10  02:59:40")
+    alone.expect(
+        "observed.attempts_prom",
+        """
+        job       attempt  start     end       outcome
+        ml/llama  1        00:10:10  00:30:40  cancelled
+        ml/llama  2        00:31:10  -         running
+        """,
+    )
+    alone.expect("observed.jobs_prom", "job  owner_kind  state\nml/llama  JobSet  running")
+
+
+def test_when_prometheus_has_nothing_more_of_anybody_no_pod_ended(alone):
+    give_pod(
+        alone, "a", "00:10:10", "00:30:10", "Running  00:10:40  00:30:10", owner=("<none>", "x")
+    )
+    alone.expect(
+        "observed.pods_prom",
+        """
+        job   attempt  bound_at  terminated_at
+        ml/a  1        00:10:10  -
+        """,
+    )
+
+
+def test_pods_of_a_cluster_that_another_source_tells_of_are_theirs(alone):
+    give_pod(alone, "a", "00:10:10", "02:59:40", "Running  00:10:40  02:59:40")
+    alone.given("raw.pods", "cluster  pod_uid  gpus\nalone  p  8")
+    alone.expect("observed.pods_prom", "pod_uid")

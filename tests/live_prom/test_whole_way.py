@@ -24,7 +24,7 @@ def run(lake, *words):
 @pytest.fixture(scope="module")
 def warehouse(prometheus_url, tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole") / "lake"
-    for cluster in CLUSTERS:
+    for cluster in (*CLUSTERS, "alone"):
         result = run(
             folder,
             f"--url={prometheus_url}",
@@ -74,6 +74,23 @@ def test_each_node_has_the_state_that_its_samples_show_and_holes_are_stale(wareh
         ("lost", "u-1", "not_ready", "00:55:12", "01:00:12"),
         ("lost", "u-1", "not_ready", "01:00:12", "01:05:12"),
     ]
+
+
+def test_a_cluster_without_api_has_its_nodes_pods_and_jobs_from_samples(warehouse):
+    rows = warehouse.execute(
+        "select node_uid, job, namespace, split_part(state, '.', 1),"
+        " strftime(min(started_at), '%H:%M:%S'), strftime(max(ended_at), '%H:%M:%S'),"
+        " sum(unit_ms) // (8 * 5040)"
+        " from ledger.gpu_time where cluster = 'alone' group by all order by min(started_at), job"
+    ).fetchall()
+
+    assert [row for row in rows if row[1]] == [
+        ("n-1", "ml/train", "ml", "A", "00:30:12", "01:30:12", 3_600_000)
+    ]
+    assert sum(row[-1] for row in rows) == 3 * 3_600_000 - 12_345
+    assert warehouse.execute(
+        "select outcome from staged.attempts where job = 'ml/train'"
+    ).fetchall() == [("succeeded",)]
 
 
 def test_xids_are_evidence_once(warehouse):

@@ -55,10 +55,14 @@ class Observed:
 
     def build(self) -> None:
         """Makes the observed tables of logs; no Kubernetes object has been seen."""
-        for table in ("pods", "jobs", "attempts"):
+        for table in ("nodes", "pods", "jobs", "attempts"):
             self.con.execute(
                 f"create table observed.{table}_kube as select * from raw.{table} where false"
             )
+        self.con.execute(
+            "create table observed.container_runs (cluster varchar, pod_uid varchar, run bigint,"
+            " started_at timestamptz, finished_at timestamptz)"
+        )
         for model in self.models:
             if model.schema == "observed" and model.path.name.startswith("2"):
                 self.con.execute(f"create table {model.table} as\n{model.sql}")

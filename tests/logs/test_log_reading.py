@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from goodput.errors import GoodputError, SourceUnreachable
 from goodput.logs import LogHints, read_log
-from goodput.logs.gate import Gate
+from goodput.logs.gate import LineGate, NativeGate
 from goodput.logs.literals import required_literals
 from goodput.logs.reading import MAX_LINE_BYTES, BlockReader, open_log
 
@@ -43,18 +43,22 @@ def _odd_ends(data):
     return any(end in data for end in (b"\v", b"\f", b"\x1c", b"\x1d", b"\x1e", b"\x85"))
 
 
-@given(st.lists(st.sampled_from(["ab", "Error: x", "a\rb", "loss=1", "", "é error:"]), max_size=30))
+@given(
+    st.lists(
+        st.sampled_from(["ab", "Error: x", "a\rb", "loss=1", "", "é error:", "error: loss"]),
+        max_size=30,
+    )
+)
 def test_the_gate_finds_the_lines_that_hold_a_literal(lines):
     block = "\n".join(lines).encode()
-    found = [
-        (block[c.start : c.end], c.literals) for c in Gate(["error:", "loss"]).candidates(block)
-    ]
     expected = []
     for line in re.split(rb"[\r\n]", block):
         literals = {text for text in ("error:", "loss") if text.encode() in line.lower()}
         if literals:
             expected.append((line, literals))
-    assert found == expected
+    for gate in (LineGate(["error:", "loss"]), NativeGate(["error:", "loss"])):
+        found = [(block[c.start : c.end], c.literals) for c in gate.candidates(block)]
+        assert found == expected
 
 
 @pytest.mark.parametrize(

@@ -238,3 +238,57 @@ def test_a_log_without_times_is_the_first_attempt(observed):
     observed.log("x.log", "iter 0: loss 4.1, time 90.1ms\n")
     observed.build()
     assert observed.rows("select attempt from observed.log_attempts") == [(1,)]
+
+
+def _timers(clock, times):
+    ranks = "".join(f"     rank {rank:2d}: {ms:.2f}\n" for rank, ms in enumerate(times))
+    step = int(clock[:2])
+    return (
+        f" [2026-01-05 00:{clock}] iteration {step}/ 100 | elapsed time per iteration (ms): 1.0 |\n"
+        f"times across ranks (ms):\n  forward-compute:\n{ranks}  forward-backward:\n"
+        f"     rank  0: 9000.00\n"
+    )
+
+
+def test_the_rank_that_is_slowest_in_most_reports_of_timers_is_evidence(observed):
+    slow, even = [100, 101, 140, 100], [100, 101, 100, 100]
+    text = "[before the start of training step] datetime: 2026-01-05 00:00:30 \n" + "".join(
+        _timers(f"0{n}:00", slow) for n in range(1, 5)
+    )
+    observed.log("run/x.log", text + _timers("05:00", even), job="j", attempt=1)
+    observed.build()
+    query = 'select value, rank, node_uid, "from", "to" from observed.evidence_ranks order by 4'
+    assert observed.rows(query) == [
+        ("rank 2", 2, None, 30, 60),
+        ("rank 2", 2, None, 60, 120),
+        ("rank 2", 2, None, 120, 180),
+        ("rank 2", 2, None, 180, 240),
+    ]
+
+
+def test_a_rank_that_is_slowest_now_and_then_is_none(observed):
+    times = ([100, 140, 100], [140, 100, 100], [100, 100, 140], [100, 140, 100])
+    text = "".join(_timers(f"0{n}:00", slow) for n, slow in enumerate(times, 1))
+    observed.log("run/x.log", text, job="j", attempt=1)
+    observed.build()
+    assert observed.rows("select count(*) from observed.evidence_ranks") == [(0,)]
+
+
+def test_ranks_that_a_straggler_detector_names_are_evidence_on_their_pods_node(observed):
+    text = """\
+2026-01-05T00:00:10Z step=1 loss=2
+2026-01-05T00:01:00Z GPU relative performance:
+2026-01-05T00:01:00Z Rank=5 Node=train-1 Score=0.60
+2026-01-05T00:02:00Z GPU relative performance:
+2026-01-05T00:02:00Z STRAGGLER DETECTION WARNING: Some GPUs have worse relative performance. \
+Affected ranks: {StragglerId(rank=5, node='train-1'), StragglerId(rank=9, node='other')}
+"""
+    observed.pod("u-0", start=0, end=200, job="j", attempt=1, name="train-0", node_uid="n0")
+    observed.pod("u-1", start=0, end=200, job="j", attempt=1, name="train-1", node_uid="n1")
+    observed.log("run/x.log", text, job="j", attempt=1)
+    observed.build()
+    query = 'select value, rank, node_uid, pod_uid, "from", "to" from observed.evidence_ranks'
+    assert sorted(observed.rows(query)) == [
+        ("rank 5 on train-1", 5, "n1", "u-1", 60, 120),
+        ("rank 9 on other", 9, None, None, 60, 120),
+    ]

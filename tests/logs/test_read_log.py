@@ -242,7 +242,7 @@ def test_of_the_updates_of_a_bar_in_one_second_the_last_counts():
     text = "\r".join(f" {n}%|# | {n}/60 [00:0{s}<00:20, 3.0it/s]" for n, s in bars)
     result = _read("2026-01-05 00:00:00 start\n" + text)
     assert [(s.first, s.last) for s in result.steps] == [(1, 3), (4, 5), (6, 6)]
-    assert result.step_lines["tqdm"] == 7
+    assert result.step_lines["tqdm"] == 4  # redrawn ones are not even read
 
 
 def test_batches_of_epochs_count_on_by_the_size_of_the_epoch():
@@ -300,20 +300,22 @@ def test_attempts_appended_to_one_file_are_told_apart():
     assert [(e["signature"], e["segment"], e["rank"]) for e in evidence] == [
         ("a.cuda_oom", 0, 3),
         ("p.time_limit", 1, None),
+        ("p.cancel", 1, None),
     ]
 
 
-def test_an_exception_that_training_survives_is_no_end():
+@pytest.mark.parametrize(("last", "outcome"), [(4, "failed"), (5, None)])
+def test_an_exception_that_training_survives_is_no_end(last, outcome):
     result = _read(
         "\n".join(
             [
                 _megatron("01:00.000000", 1, 1000.0),
                 "ValueError: bad sample, skipped",
-                _megatron("01:01.000000", 2, 1000.0),
+                *(_megatron(f"01:0{step - 1}.000000", step, 1000.0) for step in range(2, last)),
             ]
         )
     )
-    assert [s.outcome for s in result.segments] == [None]
+    assert [s.outcome for s in result.segments] == [outcome]
 
 
 def test_a_restart_in_the_process_stays_in_the_attempt():
@@ -511,3 +513,25 @@ def test_a_step_that_is_not_measured_begins_after_the_pause_before_it():
     result = _read("\n".join(line.format(at=at, text=text) for at, text in said))
     assert _steps(result) == [(1, 1, 0, 10), (2, 2, 10, 20), (3, 3, 25, 35)]
     assert _phases(result) == [("ckpt_save", 20, 25)]
+
+
+def test_lines_that_look_like_errors_and_that_no_signature_knows_are_counted_by_kind():
+    lines = [
+        "2026-01-05T00:00:01Z step=1 loss=2",
+        "[ERROR] flux capacitor 7 out of phase",
+        "[ERROR] flux capacitor 8 out of phase",
+        "[ERROR] tachyons",
+        "acme.FluxFailure: it went",
+    ]
+    evidence = _read("\n".join(lines)).tables["log_evidence"]
+    assert [(e["signature"], e["line"], e["text"], e["repeats"]) for e in evidence] == [
+        ("unknown", 2, "[ERROR] flux capacitor 7 out of phase", 1),
+        ("unknown", 4, "[ERROR] tachyons", 0),
+    ]
+
+
+def test_kinds_beyond_many_are_counted_together():
+    names = ["".join(chr(97 + int(digit)) for digit in str(n)) for n in range(400)]
+    evidence = _read("\n".join(f"[ERROR] {name}" for name in names)).tables["log_evidence"]
+    assert len(evidence) == 301
+    assert sum(1 + e["repeats"] for e in evidence) == 400

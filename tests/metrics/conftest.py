@@ -13,5 +13,5 @@ def warehouse(tmp_path_factory):
 
 @pytest.fixture
 def model(warehouse):
-    with bench(warehouse, rebuilds=("views", "rollups")) as tables:
+    with bench(warehouse, rebuilds=("views", "rollups", "ledger.window_totals")) as tables:
         yield tables

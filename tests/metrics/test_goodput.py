@@ -102,6 +102,38 @@ def test_time_is_lost_by_the_class_it_is_charged_to(worked):
     )
 
 
+def test_a_preemption_for_a_restart_is_also_the_cost_of_what_broke_the_restarted(model):
+    model.given("staged.jobs", JOBS)
+    model.given(
+        "rollups.gpu_time",
+        """
+        cluster  member  cause         domain    is_lost  is_attributed  unit_ms
+        c        c       gpu.lost      infra     true     true           500 gs
+        c        c       plat.preempt  platform  true     true           1000 gs
+        c        c       -             -         false    false          9000 gs
+        """,
+    )
+    model.given(
+        "ledger.interruptions",
+        """
+        cluster  job  attempt  class         caused_by  lost_gpu_ms
+        c        A    1        plat.preempt  gpu.lost   600_000
+        c        A    2        plat.preempt  -          400_000
+        """,
+    )
+    model.expect(
+        "metrics.lost_time",
+        """
+        scope       scope_value   value
+        class       gpu.lost      500/3600
+        class       plat.preempt  1000/3600
+        root_class  gpu.lost      1100/3600
+        root_class  plat.preempt  400/3600
+        """,
+        where="metric = 'lost_gpu_hours' and scope like '%class'",
+    )
+
+
 def test_mpg_parts_multiply_to_the_paid_goodput(worked):
     worked.expect(
         "views.mpg",
@@ -313,10 +345,21 @@ def test_training_time_by_grade_of_evidence(model):
         """,
     )
     model.given(
-        "staged.steps",
+        "intervals.lineage_attempts",
         """
-        cluster  job  attempt  first  last  ended_at
-        c        A    1        1      1     00:05
+        attempt_id  cluster  job  attempt
+        1           c        A    1
+        2           c        A    2
+        3           c        A    3
+        """,
+    )
+    model.given(
+        "intervals.attempt_pace",
+        """
+        attempt_id  record_count
+        1           1
+        2           0
+        3           0
         """,
     )
     model.given(

@@ -239,24 +239,30 @@ def test_interruptions_are_counted_by_class_domain_team_and_job(model):
     model.given(
         "ledger.interruptions",
         """
-        cluster  job  attempt  at     class       domain
-        c        A    1        01:00  gpu.mem     infra
-        c        A    2        02:00  gpu.mem     infra
-        c        B    1        02:00  user.resize  user
+        cluster  job  attempt  at     class         domain    caused_by
+        c        A    1        01:00  gpu.mem       infra     -
+        c        A    2        02:00  gpu.mem       infra     -
+        c        B    1        02:00  user.resize   user      -
+        # preempted for the restart of A
+        c        B    2        02:05  plat.preempt  platform  gpu.mem
         """,
     )
     model.expect(
         "metrics.interruptions",
         """
-        scope   scope_value  value  event_count
-        fleet   ''           3      3
-        class   gpu.mem      2      2
-        class   user.resize  1      1
-        domain  infra        2      2
-        domain  user         1      1
-        team    llm          2      2
-        job     A            2      2
-        job     B            1      1
+        scope       scope_value   value  event_count
+        fleet       ''            4      4
+        class       gpu.mem       2      2
+        class       user.resize   1      1
+        class       plat.preempt  1      1
+        root_class  gpu.mem       3      3
+        root_class  user.resize   1      1
+        domain      infra         2      2
+        domain      user          1      1
+        domain      platform      1      1
+        team        llm           2      2
+        job         A             2      2
+        job         B             2      2
         """,
     )
 

@@ -106,12 +106,19 @@ def test_cluster_readiness_subtracts_lost_rescheduling_resuming_and_saving(model
         """,
     )
     model.given(
-        "staged.steps",
+        "intervals.lineage_attempts",
         """
-        cluster  job  attempt  first  last  started_at  ended_at
-        c        A    1        1      10    01:00       02:15
-        c        A    1        11     12    02:15       02:30
-        c        A    2        11     20    02:33:40    05:00
+        attempt_id  cluster  job  attempt
+        1           c        A    1
+        2           c        A    2
+        """,
+    )
+    model.given(
+        "intervals.attempt_pace",
+        """
+        attempt_id  record_count  first_started_ms  last_ended_ms
+        1           2             01:00             02:30
+        2           1             02:33:40          05:00
         """,
     )
     model.given(
@@ -159,10 +166,17 @@ def test_cluster_readiness_hides_what_is_worse_than_nothing(model):
         """,
     )
     model.given(
-        "staged.steps",
+        "intervals.lineage_attempts",
         """
-        cluster  job  attempt  first  last  started_at  ended_at
-        c        A    1        1      1     00:50       01:00
+        attempt_id  cluster  job  attempt
+        1           c        A    1
+        """,
+    )
+    model.given(
+        "intervals.attempt_pace",
+        """
+        attempt_id  record_count  first_started_ms  last_ended_ms
+        1           1             00:50             01:00
         """,
     )
     # 600 s of training after 3000 s of start-up.

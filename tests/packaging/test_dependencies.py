@@ -37,7 +37,8 @@ def imported(folder):
 
 
 def test_the_library_imports_exactly_what_it_declares():
-    assert imported("goodput") == declared(PROJECT["project"]["dependencies"])
+    optional = PROJECT["project"]["optional-dependencies"]["fast"]
+    assert imported("goodput") == declared([*PROJECT["project"]["dependencies"], *optional])
 
 
 def test_the_jobs_need_nothing_more_than_the_library():

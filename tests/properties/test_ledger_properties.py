@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_fleets import NAMES, SPAN_MS, TIMES, fleets
+from tables import replacement, set_times
 
-from goodput.warehouse.build import set_variables
 from goodput.warehouse.checks import CHECKS
 from goodput.warehouse.models import find_models
 from goodput.window import Window
@@ -53,9 +53,9 @@ class Books:
     def close(self, start, end, as_of=SPAN_MS, shift=0):
         """Builds [start, end) as known at as_of; milliseconds after START."""
         window = Window(instant(start + shift), instant(end + shift))
-        set_variables(self.con, window, instant(as_of + shift), {})
+        set_times(self.con, window, instant(as_of + shift))
         for model in MODELS:
-            self.con.execute(f"create or replace table {model.table} as\n{model.sql}")
+            self.con.execute(replacement(model))
         return self
 
     def cells(self):

@@ -52,7 +52,7 @@ def empty_warehouse(empty_path):
 
 @pytest.fixture
 def model(empty_warehouse):
-    with bench(empty_warehouse, rebuilds=("rollups", "report")) as tables:
+    with bench(empty_warehouse, rebuilds=("rollups", "report", "ledger.window_totals")) as tables:
         yield tables
 
 
@@ -82,8 +82,9 @@ def hostile_files(week, tmp_path_factory):
     for table, columns in {
         "staged.jobs": ("name", "namespace", "team"),
         "staged.nodes": ("name", "pool"),
-        "ledger.gpu_time": ("node_name", "pool", "namespace", "job"),
-        "ledger.device_health": ("pool",),
+        "staged.pods": ("namespace", "job"),
+        "ledger.device_groups": ("node_name", "pool"),
+        "ledger.node_pieces": ("pool",),
         "ledger.interruptions": ("job", "outcome", "class", "rule"),
         "ledger.evidence": ("job", "source", "value", "role", "origin"),
     }.items():

@@ -15,6 +15,8 @@ from typing import Any
 
 import duckdb
 import polars as pl
+from booked import put
+from tables import replacement
 
 from goodput.lake import Lake
 from goodput.warehouse.build import build, set_variables
@@ -147,7 +149,11 @@ def note_attempt(
         ended_at=instant(ended) if is_over else None,
         outcome={"app": "failed"}.get(outcome, outcome) if is_over else "running",
     )
-    fleet.add("staged.steps", **held)
+    attempt_id = len(fleet.rows["staged.attempts"])
+    fleet.add("intervals.lineage_attempts", attempt_id=attempt_id, **held)
+    fleet.rows.setdefault("intervals.attempt_pace", []).append(
+        {"attempt_id": attempt_id, "record_count": 1}
+    )
     for rank, node in enumerate(nodes):
         fleet.add(
             "staged.pods",
@@ -333,7 +339,7 @@ def write_warehouse(folder: Path, *, gangs: int = 6) -> Path:
         for table, rows in fleet.rows.items():
             frame = pl.DataFrame(rows, infer_schema_length=None).to_arrow()
             con.register("made_up", frame)
-            con.execute(f"insert into {table} by name select * from made_up")
+            put(con, table, "made_up")
             con.unregister("made_up")
         remake_report(con)
     finally:
@@ -342,8 +348,8 @@ def write_warehouse(folder: Path, *, gangs: int = 6) -> Path:
 
 
 def remake_report(con: duckdb.DuckDBPyConnection) -> None:
-    """Runs what stands on the ledger again: rollups, metrics and the report's own tables."""
+    """Runs what stands on the book again: its totals, rollups, metrics and the report's tables."""
     for model in find_models():
-        if model.schema in ("rollups", "metrics", "report"):
-            con.execute(f"create or replace table {model.table} as\n{model.sql}")
+        if model.schema in ("rollups", "metrics", "report") or model.name == "window_totals":
+            con.execute(replacement(model))
     fill_intervals(con)

@@ -237,19 +237,25 @@ def test_observations_without_a_rule_are_counted(model):
     model.given(
         "observed.evidence_log",
         """
-        cluster  source  value              t
-        a        log     something new      10:00
-        a        log     something new      11:00
-        a        log     CUDA error         10:00
-        a        log     not yet known of   200:00
+        cluster  source  value              t       row_id
+        a        log     something 1 new    10:00   r1
+        a        log     something 2 new    11:00   r2
+        a        log     CUDA error         10:00   r3
+        a        log     not yet known of   200:00  r4
+        a        xid     998                10:00   r5
+        a        xid     999                10:00   r6
         """,
     )
+    model._store("raw.log_evidence", model._types("raw.log_evidence"))
+    model.given("raw.log_evidence", "cluster  row_id  repeats\na  r1  7\na  r2  0")
     model.given("staged.evidence", "cluster  source  value\na  log  CUDA error")
     model.expect(
         "report.unclassified",
         """
-        source  value          row_count  first_at  last_at
-        log     something new  2          10:00     11:00
+        source  value            row_count  first_at  last_at
+        log     something 1 new  9          10:00     11:00
+        xid     998              1          10:00     10:00
+        xid     999              1          10:00     10:00
         """,
     )
 

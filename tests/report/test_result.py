@@ -161,7 +161,7 @@ def test_several_clusters_are_summed_and_told_apart(week, tmp_path):
     shutil.copy(week, path)
     con = connect(path)
     restore_variables(con)
-    for table in ("ledger.gpu_time", "ledger.device_health"):
+    for table in ("ledger.device_groups", "ledger.devices", "ledger.node_pieces"):
         con.execute(f"update {table} set cluster = 'second' where pool = 'a100'")
     con.execute("update staged.nodes set cluster = 'second' where pool = 'a100'")
     remake_report(con)

@@ -37,6 +37,18 @@ NODE = {"node_uid": "n", "registered_at": 0}
         ("health_checks", {**CHECK, "stale_after_s": 1}, True),
         ("health_checks", {**CHECK, "stale_after_s": 1e-9}, False),
         ("health_checks", {**CHECK, "stale_after_s": 1e300}, False),
+        (
+            "health_checks",
+            {**CHECK, "stale_after_s": 9, "beats": [[0, 9, 1], [0, 9, 0.001], [0, 9, 1e300]]},
+            True,
+        ),
+        ("health_checks", {**CHECK, "stale_after_s": 9, "beats": []}, True),
+        ("health_checks", {**CHECK, "stale_after_s": 9, "beats": [[0, 9, 1], [0, 9, 0]]}, False),
+        (
+            "health_checks",
+            {**CHECK, "stale_after_s": 9, "beats": [[0, 9, -1e-9], [0, 9, 1]]},
+            False,
+        ),
         ("steps", {**STEP, "step": 10**15}, True),
         ("steps", {**STEP, "step": 2**63 - 1}, False),
         ("steps", {**STEP, "first": -(2**63), "last": 0}, False),

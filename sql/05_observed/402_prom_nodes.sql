@@ -18,6 +18,9 @@ with lives as (
         union all
         select cluster, name, node_uid, gpus, registered_at, paid_from, deleted_at, paid_to
         from observed.nodes_kube
+        union all
+        select cluster, name, node_uid, gpus, registered_at, paid_from, deleted_at, paid_to
+        from observed.nodes_prom
     )
     where name is not null
     group by cluster, name, node_uid

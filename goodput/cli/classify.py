@@ -1,0 +1,143 @@
+"""goodput classify"""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from goodput.cli.common import Context
+from goodput.errors import GoodputError, NoData
+
+if TYPE_CHECKING:
+    from goodput.logs.classify import AttemptVerdict, LogVerdict, StepCount
+    from goodput.logs.findings import Finding
+
+_COLUMNS = ("file", "format", "outcome", "class", "confidence", "steps", "line", "root")
+
+
+@click.command(
+    short_help="Say of a log how its run ended, and why.",
+    epilog="Example: goodput classify -o json train.log slurm-*.out.gz",
+)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--tz", help="IANA zone of naive times, such as Europe/Berlin [default: UTC].")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Form of the answer on stdout.",
+)
+@click.pass_obj
+def command(context: Context, files: tuple[str, ...], tz: str | None, output: str) -> None:
+    """Say of each log how its run ended, why, and which line shows it; no lake is needed.
+
+    Plain, gzip and zstd are told by their content; - reads standard input. A log that just stops
+    is running if its last line is less than ten minutes old, else unknown.
+    """
+    from goodput.cli.output import print_rows
+    from goodput.logs import LogHints
+    from goodput.logs.classify import classify_log
+
+    _ = context.settings  # puts the user's catalogue into use
+    now_ms = round(datetime.now(UTC).timestamp() * 1000)
+    answers, errors = [], []
+    for file in files:
+        source = sys.stdin.buffer if file == "-" else file
+        try:
+            answers.append((file, classify_log(source, LogHints(tz=tz), now_ms=now_ms)))
+        except GoodputError as error:
+            errors.append(error)
+    if output == "json":
+        click.echo(json.dumps([answer(file, verdict) for file, verdict in answers], indent=1))
+    else:
+        print_rows(_COLUMNS, [_row(file, verdict) for file, verdict in answers], "table")
+    for also in errors[1:]:
+        click.echo(f"error: {also}", err=True)
+    if errors:
+        raise errors[0]
+    if not any(verdict.bytes for _, verdict in answers):
+        raise NoData("there is nothing in these files; name logs that have been written to")
+
+
+def answer(file: str, verdict: LogVerdict) -> dict[str, Any]:
+    """What one log says, as JSON."""
+    return {
+        "file": file,
+        "format": verdict.format,
+        **_end(verdict.last),
+        "steps": _steps(verdict.steps),
+        "checkpoints": _checkpoints(verdict.attempts),
+        "xids": verdict.xids,
+        "restarts": verdict.restarts,
+        "lines": verdict.lines,
+        "bytes": verdict.bytes,
+        "attempts": [_attempt(attempt) for attempt in verdict.attempts],
+    }
+
+
+def _end(attempt: AttemptVerdict) -> dict[str, Any]:
+    return {
+        "outcome": attempt.outcome,
+        "class": attempt.failure_class,
+        "group": attempt.group,
+        "confidence": attempt.confidence,
+        "root": _root(attempt.root),
+        "cascade_lines": attempt.symptoms,
+    }
+
+
+def _attempt(attempt: AttemptVerdict) -> dict[str, Any]:
+    return {
+        "first_line": attempt.segment.first_line,
+        "last_line": attempt.segment.last_line,
+        **_end(attempt),
+        "steps": _steps(attempt.steps),
+        "checkpoints": _checkpoints([attempt]),
+    }
+
+
+def _root(root: Finding | None) -> dict[str, Any] | None:
+    if root is None:
+        return None
+    evidence = root.evidence
+    return {"line": evidence.line, "text": evidence.text, "signature": evidence.signature.id}
+
+
+def _steps(steps: StepCount | None) -> dict[str, Any] | None:
+    if steps is None:
+        return None
+    return {
+        "count": steps.count,
+        "first": steps.first,
+        "last": steps.last,
+        "median_seconds": steps.median_seconds,
+    }
+
+
+def _checkpoints(attempts: list[AttemptVerdict]) -> list[dict[str, Any]]:
+    return [
+        {"step": c.step, "line": c.line, "complete": c.complete}
+        for attempt in attempts
+        for c in attempt.segment.checkpoints
+        if c.step is not None
+    ]
+
+
+def _row(file: str, verdict: LogVerdict) -> tuple[Any, ...]:
+    last, steps, root = verdict.last, verdict.steps, verdict.last.root
+    return (
+        file,
+        verdict.format,
+        last.outcome,
+        last.failure_class,
+        last.confidence,
+        None if steps is None else f"{steps.first}..{steps.last}",
+        None if root is None else root.line,
+        None if root is None else root.evidence.text,
+    )

@@ -1,0 +1,150 @@
+"""Regular expressions for hostile text: time linear in its length, whatever the expression.
+
+RE2 does the work. Python's `re` is several times as fast where a short line matches a simple
+expression, as step lines do, and takes over there: its work is bounded by the square of _SHORT.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from re import _parser  # type: ignore[attr-defined]  # the only parser that agrees with `re` itself
+from typing import Any, Protocol
+
+import re2
+
+from goodput.errors import UsageError
+
+_SHORT = 512
+# Expressions that hold more runs of anything, or runs within runs, are left to RE2.
+_MAX_WILD_RUNS = 2
+_NARROW = {"LITERAL", "RANGE"}
+_NARROW_CATEGORIES = {"CATEGORY_DIGIT", "CATEGORY_SPACE"}
+
+
+class Match(Protocol):
+    """What both engines say of a match."""
+
+    string: bytes
+
+    def start(self) -> int:
+        """Where it begins."""
+
+    def end(self) -> int:
+        """Where it ends."""
+
+    def __getitem__(self, group: int) -> bytes | None:
+        """What a group, counted from 1, took; 0 is all of it."""
+
+
+class Regex:
+    """An expression of the subset that `re` and RE2 share, over bytes."""
+
+    __slots__ = ("_groups", "_linear", "_short", "source")
+
+    def __init__(self, source: str) -> None:
+        """Compiles it.
+
+        Raises:
+            UsageError: one of the engines does not know it: back-references, look-around.
+        """
+        self.source = source
+        try:
+            self._linear: Any = re2.compile(source.encode(), _options())
+        except re2.error as error:
+            reason = error.args[0]
+            text = reason.decode() if isinstance(reason, bytes) else reason
+            raise UsageError(
+                f"the expression {source!r} does not compile: {text}; RE2 knows neither "
+                "back-references nor look-around, and counts to 1000"
+            ) from None
+        groups = self._linear.groupindex.items()
+        self._groups = tuple((name.decode(), index) for name, index in groups)
+        self._short: Any = None
+
+    def search(self, line: bytes) -> Match | None:
+        """The first match in a line."""
+        engine = self._engine_for_short() if len(line) <= _SHORT else self._linear
+        found: Match | None = engine.search(line)
+        return found
+
+    def _engine_for_short(self) -> Any:
+        """Chosen when it is first wanted: most expressions never are."""
+        if self._short is None:
+            simple = _is_simple(self.source)
+            self._short = re.compile(self.source.encode()) if simple else self._linear
+        return self._short
+
+    def all(self, line: bytes) -> Iterator[Match]:
+        """All matches in a line that do not overlap."""
+        yield from self._linear.finditer(line)
+
+    def count(self, line: bytes) -> int:
+        """How many matches a line has that do not overlap."""
+        return len(self._linear.findall(line))
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """The names of its groups."""
+        return tuple(name for name, _ in self._groups)
+
+    def named(self, found: Match) -> dict[str, bytes | None]:
+        """What the named groups of a match took."""
+        return {name: found[index] for name, index in self._groups}
+
+
+def _options() -> Any:
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1  # bytes are characters, whatever they mean
+    options.log_errors = False
+    return options
+
+
+def _is_simple(source: str) -> bool:
+    runs = _wild_runs(list(_parser.parse(source)))
+    return runs is not None and runs <= _MAX_WILD_RUNS
+
+
+def _wild_runs(items: list[Any]) -> int | None:
+    """How many unbounded runs of anything there are; None if a run holds another one."""
+    total = 0
+    for item in items:
+        name, value = str(item[0]), item[1]
+        if name == "SUBPATTERN":
+            runs = _wild_runs(list(value[3]))
+        elif name == "BRANCH":
+            runs = _sum([_wild_runs(list(branch)) for branch in value[1]])
+        elif name in ("MAX_REPEAT", "MIN_REPEAT"):
+            runs = _repeated(value)
+        else:
+            runs = 0
+        if runs is None:
+            return None
+        total += runs
+    return total
+
+
+def _sum(runs: list[int | None]) -> int | None:
+    known = [count for count in runs if count is not None]
+    return sum(known) if len(known) == len(runs) else None
+
+
+def _repeated(value: Any) -> int | None:
+    inner = list(value[2])
+    if value[1] is not _parser.MAXREPEAT:
+        return _wild_runs(inner)
+    if len(inner) != 1 or str(inner[0][0]) not in {"LITERAL", "NOT_LITERAL", "ANY", "IN"}:
+        return None
+    return 0 if _is_narrow(inner[0]) else 1
+
+
+def _is_narrow(item: Any) -> bool:
+    """Whether a class of characters is of digits, spaces and a few others."""
+    name, value = str(item[0]), item[1]
+    if name == "IN":
+        return all(
+            str(part[0]) in _NARROW
+            or (str(part[0]) == "CATEGORY" and str(part[1]) in _NARROW_CATEGORIES)
+            for part in value
+        )
+    return name == "LITERAL"

@@ -1,0 +1,54 @@
+"""The tables of reasons, codes and Xids hold only what the accounting knows."""
+
+import csv
+
+import pytest
+
+from goodput._resources import CATALOG_KEYS, catalog_dir, catalog_rows
+from goodput.logs.findings import classes
+from goodput.logs.signatures import ROLES
+
+TABLES = ("k8s_reasons", "exit_codes", "xid", "sxid")
+
+
+def _rows(name):
+    with (catalog_dir() / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_classes_roles_and_strengths_are_known(name):
+    for row in _rows(name):
+        if row["class"] and not row["class"].endswith(".csv"):
+            # The Xid tables say how sure it is that hardware is at fault.
+            assert row["domain"] == classes()[row["class"]].domain or "xid" in name, row
+            assert row["role"] in ROLES, row
+            assert row["strength"] in {"0", "1", "2", "3"}, row
+
+
+@pytest.mark.parametrize("name", CATALOG_KEYS)
+def test_rows_are_told_apart_by_their_key(name):
+    assert len(catalog_rows(name, (catalog_dir(),))) == len(_rows(name))
+
+
+@pytest.mark.parametrize(
+    ("condition", "status", "failure_class"),
+    [
+        ("KernelDeadlock", "True", "host.kernel"),  # node-problem-detector
+        ("AcceleratedHardwareReady", "False", "gpu.mem"),  # EKS node monitoring agent, one reason
+        ("FrequentContainerdRestart", "True", "host.runtime"),  # GKE
+        ("GpuRowRemap", "True", "gpu.mem"),  # OKE
+        ("RdmaLinkFlapping", "True", "net.fabric"),
+        ("SysLogsGPUFallenOff", "True", "gpu.lost"),  # NVSentinel
+        ("GpuNvswitchFatalWatch", "True", "gpu.nvlink"),
+        ("accelerator-nvidia-remapped-rows", "True", "gpu.mem"),  # gpud
+        ("GPUMissing", "True", "gpu.lost"),  # AKS
+    ],
+)
+def test_the_vocabularies_of_other_agents_are_there(condition, status, failure_class):
+    found = {
+        row["class"]
+        for row in _rows("k8s_reasons")
+        if (row["scope"], row["type"], row["bad_status"]) == ("node_condition", condition, status)
+    }
+    assert failure_class in found

@@ -187,7 +187,9 @@ class _Gzip(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         while True:
-            data = self._member.unconsumed_tail or self._next_input()
+            # At the end of a member the library repeats the rest as `unconsumed_tail`, too.
+            data = b"" if self._member.eof else self._member.unconsumed_tail
+            data = data or self._next_input()
             if not data and not self._is_open:
                 return 0
             # Without input, what the member still holds.

@@ -7,6 +7,8 @@ complete build or the next one, never half of either.
 from __future__ import annotations
 
 import math
+import os
+import shutil
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -39,6 +41,9 @@ OBSERVED = "observed"
 METRICS = "metrics"
 FOREVER_MS = 253_402_300_799_999
 """Where an open end lies: the last millisecond of the year 9999."""
+
+MEMORY = "1500MB"
+"""What a build holds in memory before it spills to disk, unless GOODPUT_MEMORY says otherwise."""
 
 _STEP_TABLES = ("steps", "log_steps")
 _LARGEST_PARAMETER = 1_000_000_000
@@ -101,20 +106,29 @@ def build(
 
 
 def _connect_new(scratch: Path) -> duckdb.DuckDBPyConnection:
+    memory = os.environ.get("GOODPUT_MEMORY") or MEMORY
     try:
-        return connect(scratch)
+        con = connect(scratch)
+        con.execute("set memory_limit = ?", [memory])
+    except (duckdb.ParserException, duckdb.InvalidInputException):
+        raise UsageError(f"GOODPUT_MEMORY takes an amount such as 4GB, not {memory!r}") from None
     except duckdb.IOException as error:
         first = str(error).splitlines()[0]
         raise GoodputError(
             f"{scratch.parent} cannot be written ({first}); check permissions and free space"
         ) from None
+    return con
 
 
 def _sweep_scratch(folder: Path) -> None:
     """Deletes what builds that were killed left behind; no build takes a day."""
     for left in folder.glob(f"{_SCRATCH}*"):
         with suppress(OSError):  # another build may sweep at the same moment
-            if left.is_file() and left.stat().st_mtime < time.time() - _SCRATCH_SECONDS:
+            if left.stat().st_mtime >= time.time() - _SCRATCH_SECONDS:
+                continue
+            if left.is_dir():  # what a large build spilled
+                shutil.rmtree(left)
+            else:
                 left.unlink()
 
 
@@ -160,6 +174,11 @@ def _make(
             make_sharded(con, model, snapshot.rows(_STEP_TABLES))
         elif model.schema != CHECKS:
             con.execute(model.definition)
+    except duckdb.OutOfMemoryException:
+        raise GoodputError(
+            f"the model {model.table} needs more memory than the build may use; set GOODPUT_MEMORY"
+            f" to more than {os.environ.get('GOODPUT_MEMORY') or MEMORY}"
+        ) from None
     except duckdb.Error as error:
         raise GoodputError(f"the model {model.table} failed: {error}") from error
 

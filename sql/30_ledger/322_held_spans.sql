@@ -66,14 +66,51 @@ holdings as (
         on named.cluster = pod.cluster and named.pod_uid = pod.pod_uid
 ),
 
+ordered as (
+    select
+        *,
+        max(ended_ms) over (
+            partition by group_id
+            order by started_ms, ended_ms, pod_id
+            rows between unbounded preceding and 1 preceding
+        ) as reach_ms
+    from holdings
+),
+
+-- Most groups are held by one pod after the other; only where several hold them at once are the
+-- spans cut and the shares weighed.
+crowded as (
+    select distinct group_id
+    from ordered
+    where started_ms < reach_ms
+),
+
+alone as (
+    select *
+    from ordered
+    anti join crowded using (group_id)
+),
+
+crowded_holdings as (
+    select *
+    from ordered
+    semi join crowded using (group_id)
+),
+
+crowded_groups as (
+    select *
+    from ledger.device_groups
+    semi join crowded using (group_id)
+),
+
 edges as (
-    select group_id, started_ms as edge_ms from holdings
+    select group_id, started_ms as edge_ms from crowded_holdings
     union
-    select group_id, ended_ms from holdings
+    select group_id, ended_ms from crowded_holdings
     union
-    select group_id, started_ms from ledger.device_groups
+    select group_id, started_ms from crowded_groups
     union
-    select group_id, ended_ms from ledger.device_groups
+    select group_id, ended_ms from crowded_groups
 ),
 
 slots as (
@@ -93,16 +130,7 @@ numbered as (
             order by started_ms, ended_ms, pod_id
             rows between unbounded preceding and current row
         ) as island
-    from (
-        select
-            *,
-            max(ended_ms) over (
-                partition by group_id
-                order by started_ms, ended_ms, pod_id
-                rows between unbounded preceding and 1 preceding
-            ) as reach_ms
-        from holdings
-    )
+    from crowded_holdings
 ),
 
 island_slots as (
@@ -182,3 +210,44 @@ select
 from island_slots as slot
 left join granted using (group_id, started_ms)
 where slot.ended_ms is not null
+
+union all
+
+select
+    group_id,
+    started_ms,
+    ended_ms,
+    [{'pod_id': pod_id, 'unit_count': unit_count}] as held,
+    5040 - unit_count as free_units
+from alone
+
+union all
+
+-- Before each holding that does not follow at once on the one before.
+select
+    device.group_id,
+    coalesce(alone.reach_ms, device.started_ms) as started_ms,
+    alone.started_ms as ended_ms,
+    [] as held,
+    5040 as free_units
+from alone
+inner join ledger.device_groups as device using (group_id)
+where alone.started_ms > coalesce(alone.reach_ms, device.started_ms)
+
+union all
+
+-- After the last holding, or all the time.
+select
+    device.group_id,
+    coalesce(last_end.ended_ms, device.started_ms) as started_ms,
+    device.ended_ms,
+    [] as held,
+    5040 as free_units
+from ledger.device_groups as device
+left join (
+    select group_id, max(ended_ms) as ended_ms
+    from alone
+    group by group_id
+) as last_end using (group_id)
+anti join crowded using (group_id)
+where coalesce(last_end.ended_ms, device.started_ms) < device.ended_ms

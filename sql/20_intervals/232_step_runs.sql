@@ -9,85 +9,77 @@
 -- grain: first_key
 
 with odd as (
-    select record_key, bool_or(is_slow) as is_slow
-    from (
-        select record_key, true as is_slow from intervals.slow_records
-        union all
-        select record_key, false from intervals.touched_records
-    )
-    group by record_key
+    select 2 * first_record_id as record_key from intervals.attempt_pace where record_count > 0
+    union
+    select cut_key from intervals.step_turns
+    union
+    select record_key from intervals.touched_records
+    union
+    select record_key from intervals.slow_records
 ),
 
-smooth as (
-    select
-        record.attempt_id,
-        2 * record.record_id as record_key,
-        record.first,
-        record.last,
-        record.started_ms,
-        record.ended_ms,
-        odd.record_key is not null or record.is_first or record.cut_to is not null as is_alone,
-        coalesce(odd.is_slow, false) as is_slow,
-        coalesce(
-            record.prev_ended_ms = record.started_ms and record.prev_last + 1 = record.first, false
-        ) as is_next
-    from intervals.step_sequence as record
-    inner join intervals.attempt_pace as pace using (attempt_id)
-    left join odd on 2 * record.record_id = odd.record_key
-    where not pace.is_ragged
+-- Odd records begin a run, and so do those after them.
+borders as (
+    select record_key from odd
+    union
+    select record_key + 2 from odd
 ),
 
-compared as (
+-- Windows stream over a table, but not over a join.
+followed as (
     select
-        *,
-        lag(is_alone) over () as is_alone_before,
-        lag(record_key) over () as key_before,
+        2 * (rowid + 1) as record_key,
+        attempt_id,
+        last - more_count as first,
+        ended_ms - duration_ms as started_ms,
         lag(last) over () as last_before,
         lag(ended_ms) over () as ended_before_ms
-    from (
-        select * from smooth
-        union all by name
-        -- One row beyond the last, which ends the last run.
-        select true as is_alone
-    )
+    from intervals.step_records
 ),
 
--- A run begins where a record does not just go on, and ends with the record before the next one.
 begun as (
-    select *
-    from compared
+    select record.*
+    from followed as record
+    left join borders using (record_key)
     where
-        key_before is null
-        or is_alone
-        or is_alone_before
-        or not is_next
-        or key_before <> record_key - 2
+        borders.record_key is not null
+        or record.started_ms <> record.ended_before_ms
+        or record.first <> record.last_before + 1
 ),
 
+last_record as (
+    select 2 * (rowid + 1) as record_key, last, ended_ms
+    from intervals.step_records
+    order by rowid desc
+    limit 1
+),
+
+-- A run ends with the record before the next one.
 ended as (
     select
-        *,
-        lead(key_before) over in_order as last_key,
-        lead(last_before) over in_order as run_last,
-        lead(ended_before_ms) over in_order as run_ended_ms
+        begun.*,
+        coalesce(lead(begun.record_key) over in_order - 2, final.record_key) as last_key,
+        coalesce(lead(begun.last_before) over in_order, final.last) as last,
+        coalesce(lead(begun.ended_before_ms) over in_order, final.ended_ms) as ended_ms
     from begun
-    window in_order as (order by record_key nulls last)
+    cross join last_record as final
+    window in_order as (order by begun.record_key)
 ),
 
 runs as (
     select
-        attempt_id,
-        record_key as first_key,
-        last_key,
-        first,
-        run_last as last,
-        started_ms,
-        run_ended_ms as ended_ms,
-        run_ended_ms as visible_end_ms,
-        is_slow,
+        ended.attempt_id,
+        ended.record_key as first_key,
+        ended.last_key,
+        ended.first,
+        ended.last,
+        ended.started_ms,
+        ended.ended_ms,
+        ended.ended_ms as visible_end_ms,
         false as is_synthetic
     from ended
-    where record_key is not null
+    inner join intervals.attempt_pace as pace using (attempt_id)
+    where not pace.is_ragged
 
     union all by name
 
@@ -100,14 +92,13 @@ runs as (
         record.started_ms,
         record.ended_ms,
         record.visible_end_ms,
-        coalesce(odd.is_slow, false) as is_slow,
         record.is_synthetic
     from intervals.filled_records as record
-    left join odd using (record_key)
 )
 
 select
     run.*,
+    slow.record_key is not null as is_slow,
     coalesce(turn.cut_key, 0) as stretch_key
 from runs as run
 asof left join (
@@ -115,3 +106,4 @@ asof left join (
     where not is_first
 ) as turn
     on run.attempt_id = turn.attempt_id and run.first_key >= turn.cut_key
+left join intervals.slow_records as slow on run.first_key = slow.record_key

@@ -138,3 +138,14 @@ def test_a_line_of_carriage_returns_is_read_in_linear_time():
 def test_a_file_that_cannot_be_opened_is_named(tmp_path):
     with pytest.raises(SourceUnreachable, match=r"none\.log: No such file"):
         read_log(tmp_path / "none.log")
+
+
+@given(
+    st.lists(st.binary(max_size=3000), min_size=1, max_size=4),
+    st.integers(0, 3),
+    st.integers(1, 4000),
+)
+def test_gzip_members_are_unpacked_one_after_another(members, padding, size):
+    packed = b"".join(map(gzip.compress, members)) + b"\0" * (512 * padding)
+    with open_log(io.BytesIO(packed)) as stream:
+        assert b"".join(iter(lambda: stream.read1(size), b"")) == b"".join(members)

@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from goodput._resources import use_catalog
     from goodput.api import Warehouse
     from goodput.api import open_warehouse as open  # noqa: A004 - goodput.open reads well
     from goodput.lake import Lake
@@ -28,6 +29,7 @@ __all__ = [
     "build",
     "load_settings",
     "open",
+    "use_catalog",
 ]
 
 # Loaded when first used: `goodput --help` must not wait for DuckDB and Polars.
@@ -40,6 +42,7 @@ _HOMES = {
     "build": ("goodput.warehouse.build", "build"),
     "load_settings": ("goodput.settings", "load_settings"),
     "open": ("goodput.api", "open_warehouse"),
+    "use_catalog": ("goodput._resources", "use_catalog"),
 }
 
 

@@ -8,6 +8,7 @@ functions of scipy are imported, and only when a bound is asked for.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -88,3 +89,113 @@ def _gamma_quantile(shape: float, probability: float) -> float:
     from scipy.special import gammaincinv
 
     return float(gammaincinv(shape, probability))
+
+
+@dataclass(frozen=True)
+class RateRatio:
+    """How much higher one rate is than another, and how well chance explains it.
+
+    Attributes:
+        ratio: the later rate over the earlier; infinite after none, not a number without any event.
+        interval: of the ratio.
+        p_value: two-sided, of the hypothesis that both rates are the same.
+    """
+
+    ratio: float
+    interval: Interval
+    p_value: float
+
+
+def rate_ratio(
+    events_before: int,
+    exposure_before: float,
+    events_now: int,
+    exposure_now: float,
+    confidence: float = 0.95,
+) -> RateRatio:
+    """Two Poisson counts compared, given their sum: exact, whatever the common rate.
+
+    Given the sum, the later count is binomial with the later share of exposure. The p-value adds
+    up the outcomes that are no likelier than the one seen.
+
+    Raises:
+        ValueError: a negative count, or an exposure that is not positive.
+    """
+    if min(events_before, events_now) < 0:
+        raise ValueError(f"{min(events_before, events_now)} events cannot be")
+    if not (exposure_before > 0 and exposure_now > 0):
+        raise ValueError("without exposure on both sides there is no ratio")
+    total = events_before + events_now
+    if total == 0:
+        return RateRatio(math.nan, Interval(0.0, math.inf), 1.0)
+    share = clopper_pearson(events_now, total, confidence)
+    weight = exposure_before / exposure_now
+    odds_low = share.low / (1 - share.low) if share.low < 1 else math.inf
+    odds_high = share.high / (1 - share.high) if share.high < 1 else math.inf
+    ratio = weight * events_now / events_before if events_before else math.inf
+    chance = exposure_now / (exposure_before + exposure_now)
+    return RateRatio(
+        ratio,
+        Interval(weight * odds_low, weight * odds_high),
+        binomial_p_value(events_now, total, chance),
+    )
+
+
+def binomial_p_value(successes: int, trials: int, chance: float) -> float:
+    """Two-sided and exact: how often an outcome is no likelier than the one seen.
+
+    Args:
+        chance: of one success, above 0 and below 1.
+    """
+    from scipy.special import bdtr
+
+    def log_mass(count: int) -> float:
+        ways = math.lgamma(trials + 1) - math.lgamma(count + 1) - math.lgamma(trials - count + 1)
+        return ways + count * math.log(chance) + (trials - count) * math.log1p(-chance)
+
+    # The likelihood rises up to the mode and falls after it, so the likelier ones are neighbours.
+    seen = log_mass(successes) + 1e-9
+    likelier = [count for count in range(trials + 1) if log_mass(count) > seen]
+    if not likelier:
+        return 1.0
+    below = float(bdtr(likelier[0] - 1, trials, chance)) if likelier[0] else 0.0
+    return min(1.0, below + 1 - float(bdtr(likelier[-1], trials, chance)))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p-values made larger so that, of all of them together, few are small by chance (Holm).
+
+    A family-wise error of 5 % is held by those that stay at or below 0.05.
+    """
+    adjusted = [1.0] * len(p_values)
+    reached = 0.0
+    for place, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        reached = max(reached, min(1.0, (len(p_values) - place) * p_values[index]))
+        adjusted[index] = reached
+    return adjusted
+
+
+def two_sided_p(difference: float, standard_error: float) -> float:
+    """How often a normal difference is at least this large when there is none."""
+    if standard_error <= 0:
+        return 1.0 if difference == 0 else 0.0
+    return math.erfc(abs(difference) / standard_error / math.sqrt(2))
+
+
+def standard_error_of_ratio(parts: Sequence[tuple[float, float]]) -> float:
+    """The delete-one jackknife standard error of a sum over a sum.
+
+    Args:
+        parts: numerator and denominator of each cluster, such as a job or a node.
+
+    Returns:
+        Not a number with fewer than two clusters that have a denominator.
+    """
+    counted = [(part, whole) for part, whole in parts if whole > 0]
+    part_sum, whole_sum = math.fsum(p for p, _ in counted), math.fsum(w for _, w in counted)
+    size = len(counted)
+    if size < 2:
+        return math.nan
+    without = [(part_sum - part) / (whole_sum - whole) for part, whole in counted]
+    mean = math.fsum(without) / size
+    return math.sqrt((size - 1) / size * math.fsum((value - mean) ** 2 for value in without))

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from goodput import use_catalog
 from goodput.errors import CheckFailed, GoodputError, UsageError
 from goodput.settings import Settings, load_settings
 from goodput.warehouse.build import BuildResult
@@ -56,7 +57,9 @@ class Site:
             raise UsageError(f"{path}: the config {what} {off[0]!r}; its keys are {sorted(known)}")
         folders = {name: Path(given[name]) for name in ("reports", "state")}
         policy = Policy(**{**given, **folders})
-        return cls(load_settings(path.with_name("goodput.toml")), policy)
+        settings = load_settings(path.with_name("goodput.toml"))
+        use_catalog(Path(settings.catalog) if settings.catalog else None)
+        return cls(settings, policy)
 
 
 def refuse_failed_checks(result: BuildResult) -> None:

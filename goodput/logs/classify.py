@@ -265,6 +265,9 @@ class _Attempt:
 
 def _is_fatal(found: Finding) -> bool:
     judgement = found.judgement
+    if found.evidence.signature.evidence_source == "xid":
+        # The driver writes one when it stops a program, whoever is to blame.
+        return judgement.role in ("root", "either") and judgement.strength > 0
     is_said_in_passing = judgement.failure_class in _SAID_IN_PASSING
     return judgement.role == "root" and judgement.strength >= _STRONG and not is_said_in_passing
 

@@ -4,16 +4,28 @@
 --
 -- grain: cluster, member, pool, namespace, job, attempt, state, cause, node_state, is_attributed
 
-with booked as (
+-- Pods of one attempt and namespace are summed together before their names are looked up.
+with owners as (
+    select
+        held.pod_id,
+        min(held.pod_id) over (
+            partition by pod.cluster, pod.namespace, pod.job, pod.attempt
+        ) as owner_id
+    from intervals.pod_devices as held
+    inner join staged.pods as pod using (cluster, pod_uid)
+),
+
+booked as (
     select
         device.cluster,
         device.pool,
-        booking.pod_id,
+        owners.owner_id,
         booking.charge_id,
         booking.node_state,
         sum(booking.unit_ms) as unit_ms
     from ledger.bookings as booking
     inner join ledger.device_groups as device using (group_id)
+    left join owners using (pod_id)
     group by all
 ),
 
@@ -29,12 +41,11 @@ charged as (
         charge.cause_job,
         charge.cause_attempt,
         booked.node_state,
-        sum(booked.unit_ms) as unit_ms
+        booked.unit_ms
     from booked
     inner join ledger.charges as charge using (charge_id)
-    left join intervals.pod_devices as held using (pod_id)
+    left join intervals.pod_devices as held on booked.owner_id = held.pod_id
     left join staged.pods as pod on held.cluster = pod.cluster and held.pod_uid = pod.pod_uid
-    group by all
 
     union all by name
 

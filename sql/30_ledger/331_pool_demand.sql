@@ -106,19 +106,19 @@ loaded as (
             and piece.started_ms = counts.edge_ms
 )
 
+-- Charged spans are disjoint: only the last one that began can hold a piece.
 select
     loaded.cluster,
     loaded.pool,
     loaded.started_ms,
     loaded.ended_ms,
-    charged.cause,
-    charged.cause_job,
-    charged.cause_attempt
+    case when loaded.ended_ms <= charged.ended_ms then charged.cause end as cause,
+    case when loaded.ended_ms <= charged.ended_ms then charged.cause_job end as cause_job,
+    case when loaded.ended_ms <= charged.ended_ms then charged.cause_attempt end as cause_attempt
 from loaded
-left join charged
+asof left join charged
     on
         loaded.cluster = charged.cluster
         and loaded.pool = charged.pool
         and loaded.started_ms >= charged.started_ms
-        and loaded.ended_ms <= charged.ended_ms
 where loaded.waiting_count > 0 and loaded.ended_ms is not null

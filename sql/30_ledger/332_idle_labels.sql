@@ -206,13 +206,16 @@ labelled as (
         case when demand.cause is not null then demand.cause_job end as cause_job,
         case when demand.cause is not null then demand.cause_attempt end as cause_attempt
     from all_edges as edge
-    inner join ledger.pool_demand as demand
+    -- Pieces of demand are disjoint: only the last one that began can hold the edge.
+    asof join ledger.pool_demand as demand
         on
             edge.cluster = demand.cluster
             and edge.pool = demand.pool
             and edge.started_ms >= demand.started_ms
-            and edge.started_ms < demand.ended_ms
-    where edge.state is not null and edge.ended_ms > edge.started_ms
+    where
+        edge.started_ms < demand.ended_ms
+        and edge.state is not null
+        and edge.ended_ms > edge.started_ms
 ),
 
 runs as (

@@ -9,6 +9,33 @@ with idle as (
     where node_state = 'available'
 ),
 
+labels as (
+    select
+        *,
+        row_number() over (partition by cluster, pool order by started_ms) as label_number
+    from ledger.idle_labels
+),
+
+-- Labels of a pool are disjoint: an idle span meets those from the last one that began before it
+-- to the last one that began before its end.
+reached as (
+    select
+        idle.*,
+        unnest(range(coalesce(first_label.label_number, 1), last_label.label_number + 1))
+            as label_number
+    from idle
+    asof left join labels as first_label
+        on
+            idle.cluster = first_label.cluster
+            and idle.pool = first_label.pool
+            and idle.started_ms >= first_label.started_ms
+    asof join labels as last_label
+        on
+            idle.cluster = last_label.cluster
+            and idle.pool = last_label.pool
+            and idle.ended_ms > last_label.started_ms
+),
+
 wanted as (
     select
         idle.idle_id,
@@ -21,13 +48,9 @@ wanted as (
         label.cause,
         label.cause_job,
         label.cause_attempt
-    from idle
-    inner join ledger.idle_labels as label
-        on
-            idle.cluster = label.cluster
-            and idle.pool = label.pool
-            and idle.started_ms < label.ended_ms
-            and idle.ended_ms > label.started_ms
+    from reached as idle
+    inner join labels as label using (cluster, pool, label_number)
+    where label.ended_ms > idle.started_ms
 ),
 
 -- Between and around the wanted pieces of an idle span nobody wanted the GPU.

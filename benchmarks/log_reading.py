@@ -18,7 +18,8 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from benchmarks import training_logs
 from benchmarks.processes import Use, run_module
@@ -94,8 +95,9 @@ def _write_rows(folder: Path, is_plain: bool, file: Path) -> None:
         gate.HAS_NATIVE = False
     tables = read_log(file).tables
     for table in ("log_steps", "log_evidence"):
-        frame = pl.DataFrame(tables[table], infer_schema_length=None)
-        frame.write_parquet(folder / f"{file.name}.{table}.parquet")
+        if rows := tables[table]:
+            path = folder / f"{file.name}.{table}.parquet"
+            pq.write_table(pa.Table.from_pylist(rows), path)
 
 
 def main(words: Sequence[str]) -> None:

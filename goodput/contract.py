@@ -29,6 +29,7 @@ TYPED_TABLES = (
     "node_admin",
     "health_checks",
     "commitments",
+    "prices",
     "jobs",
     "attempts",
     "pods",

@@ -182,20 +182,24 @@ def two_sided_p(difference: float, standard_error: float) -> float:
     return math.erfc(abs(difference) / standard_error / math.sqrt(2))
 
 
-def standard_error_of_ratio(parts: Sequence[tuple[float, float]]) -> float:
+def standard_error_of_ratio(
+    parts: Sequence[tuple[float, float]], rest: tuple[float, float] = (0.0, 0.0)
+) -> float:
     """The delete-one jackknife standard error of a sum over a sum.
 
     Args:
         parts: numerator and denominator of each cluster, such as a job or a node.
+        rest: numerator and denominator of what belongs to no cluster and does not vary with them.
 
     Returns:
         Not a number with fewer than two clusters that have a denominator.
     """
     counted = [(part, whole) for part, whole in parts if whole > 0]
-    part_sum, whole_sum = math.fsum(p for p, _ in counted), math.fsum(w for _, w in counted)
     size = len(counted)
     if size < 2:
         return math.nan
+    part_sum = math.fsum(part for part, _ in counted) + rest[0]
+    whole_sum = math.fsum(whole for _, whole in counted) + rest[1]
     without = [(part_sum - part) / (whole_sum - whole) for part, whole in counted]
     mean = math.fsum(without) / size
     return math.sqrt((size - 1) / size * math.fsum((value - mean) ** 2 for value in without))

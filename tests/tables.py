@@ -140,7 +140,9 @@ class ModelBench:
             raise ValueError(f"{table} has no column {min(unknown)}")
         names = ", ".join(f'"{name}"' for name in header)
         marks = ", ".join(f"cast(? as {types[name]})" for name in header)
-        self.con.execute(f"create or replace temp table rows as select {names} from {table} limit 0")
+        self.con.execute(
+            f"create or replace temp table rows as select {names} from {table} limit 0"
+        )
         for row in rows:
             values = [parse_cell(cell, types[name]) for cell, name in zip(row, header, strict=True)]
             self.con.execute(f"insert into rows values ({marks})", values)

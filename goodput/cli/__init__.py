@@ -20,7 +20,10 @@ VERBS = (
     "build",
     "check",
     "metrics",
+    "trends",
     "report",
+    "advise",
+    "what-if",
     "explain",
     "classify",
     "diff",
@@ -43,7 +46,7 @@ class Verbs(click.Group):
         """The verb's command, from the module of its name (`import` is a keyword: import_)."""
         if cmd_name not in VERBS:
             return None
-        module = "import_" if cmd_name == "import" else cmd_name
+        module = "import_" if cmd_name == "import" else cmd_name.replace("-", "_")
         command: click.Command = importlib.import_module(f"goodput.cli.{module}").command
         return command
 

@@ -74,8 +74,13 @@ class RankReports:
 
     def _time(self, event: Event) -> None:
         rank, elapsed = event.fields.get("rank"), event.fields.get("elapsed")
-        if self._label and isinstance(rank, int) and isinstance(elapsed, float):
-            self._times.setdefault(self._label, {})[rank] = elapsed
+        if not self._label or not isinstance(rank, int) or not isinstance(elapsed, float):
+            return
+        times = self._times.setdefault(self._label, {})
+        if rank in times:
+            self._label = ""  # the ranks begin again: another timer, which waits for the others
+        else:
+            times[rank] = elapsed
 
     def finish(self) -> None:
         """The report is over: the rank that is slowest in all is slow if it is so by enough."""

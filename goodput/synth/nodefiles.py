@@ -18,6 +18,7 @@ from goodput.synth.trainlogs import checkpoint_root, listed, nemo_folder
 
 SHARDS = 8
 SHARD_BYTES = 1_732_608_000
+PRICE = 2_500_000
 CHATTER = (
     "systemd[1]: Started Periodic Command Scheduler.",
     "kernel: nvidia-nvlink: Nvlink Core is being initialized, major device number 234",
@@ -127,7 +128,7 @@ def checkpoint_files(job: Job, checkpoint: Checkpoint) -> Iterator[tuple[int, in
 
 
 def write_typed(fleet: Fleet, out: Path) -> None:
-    """health_checks, node_admin (the ticket system) and commitments, for `goodput import`."""
+    """health_checks, node_admin (the tickets), commitments and prices, for `goodput import`."""
     write_ndjson(out / "health_checks.ndjson", [_beats(fleet, n) for n in fleet.sim.all_nodes])
     write_ndjson(out / "node_admin.ndjson", [_ticket(fleet, t) for t in fleet.sim.trace.tickets])
     rows = [
@@ -136,6 +137,11 @@ def write_typed(fleet: Fleet, out: Path) -> None:
         if p.reserved
     ]
     write_ndjson(out / "commitments.ndjson", rows)
+    prices = [
+        {"pool": name, "from": rfc3339(fleet.sim.start), "microdollars_per_gpu_hour": PRICE}
+        for name in fleet.sim.pools
+    ]
+    write_ndjson(out / "prices.ndjson", prices)
 
 
 def _beats(fleet: Fleet, node: Node) -> dict[str, Any]:

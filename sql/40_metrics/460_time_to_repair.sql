@@ -1,6 +1,7 @@
--- Time to repair (STANDARD 5.4): from the onset of a node's outage to its end, over outages that
--- ended inside the window, by class and by the strongest repair action. mttr_hours is the mean,
--- with the summed hours underneath. Outages that are still open are counted, not averaged. The
+-- Time to repair (STANDARD 5.4): from the onset of a node's outage to its end, by class and by the
+-- strongest repair action. mttr_hours is the mean over outages that ended inside the window, with the
+-- summed hours underneath; outages that are still open are counted, not averaged. Median and 90th
+-- percentile have them as censored (Kaplan and Meier), and are null while too few have ended. The
 -- fleet and its actions cover unplanned outages; a node's first start is none.
 --
 -- grain: cluster, metric, scope, scope_value
@@ -50,41 +51,51 @@ sums as (
         scope_value,
         count(*) filter (where is_complete) as event_count,
         count(*) filter (where is_open) as open_count,
-        coalesce(sum(span_ms) filter (where is_complete), 0) as span_ms,
-        median(span_ms) filter (where is_complete) as median_ms,
-        quantile_cont(span_ms, 0.9) filter (where is_complete) as p90_ms
+        coalesce(sum(span_ms) filter (where is_complete), 0) as span_ms
     from scoped
     group by cluster, scope, scope_value
+),
+
+quantile_names (metric, probability) as (
+    values
+    ('mttr_median_hours', 0.5),
+    ('mttr_p90_hours', 0.9)
 ),
 
 figures as (
     select
         'mttr_hours' as metric, cluster, scope, scope_value, event_count,
         cast(span_ms as double) / 3600000 / nullif(event_count, 0) as value,
+        cast(null as double) as low,
+        cast(null as double) as high,
         cast(span_ms as double) / 3600000 as numerator,
         cast(event_count as double) as denominator,
         'hours' as unit
     from sums
     union all
     select
-        'mttr_median_hours' as metric, cluster, scope, scope_value, event_count,
-        median_ms / 3600000 as value,
+        quantile_names.metric, sums.cluster, sums.scope, sums.scope_value, sums.event_count,
+        quantiles.span_ms / 3600000 as value,
+        quantiles.low_ms / 3600000 as low,
+        quantiles.high_ms / 3600000 as high,
         cast(null as double) as numerator,
         cast(null as double) as denominator,
         'hours' as unit
     from sums
-    union all
-    select
-        'mttr_p90_hours' as metric, cluster, scope, scope_value, event_count,
-        p90_ms / 3600000 as value,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
-        'hours' as unit
-    from sums
+    cross join quantile_names
+    left join rollups.span_quantiles as quantiles
+        on
+            sums.cluster = quantiles.cluster
+            and sums.scope = quantiles.scope
+            and sums.scope_value = quantiles.scope_value
+            and quantile_names.probability = quantiles.probability
+            and quantiles.measure = 'outage'
     union all
     select
         'open_outages' as metric, cluster, scope, scope_value, open_count as event_count,
         cast(open_count as double) as value,
+        cast(null as double) as low,
+        cast(null as double) as high,
         cast(null as double) as numerator,
         cast(null as double) as denominator,
         'count' as unit
@@ -96,8 +107,8 @@ select
     scope,
     scope_value,
     value,
-    cast(null as double) as low,
-    cast(null as double) as high,
+    low,
+    high,
     numerator,
     denominator,
     cast(event_count as bigint) as event_count,

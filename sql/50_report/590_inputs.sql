@@ -22,6 +22,9 @@ with counted as (
     select 'commitments' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.commitments
     union all
+    select 'prices' as name, count(*) as row_count, max(ingested_at) as newest_at
+    from raw.prices
+    union all
     select 'jobs' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.jobs
     union all

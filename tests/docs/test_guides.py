@@ -12,7 +12,7 @@ import pytest
 from fenced import ROOT, blocks
 from tables import ModelBench, make_empty_warehouse, open_warehouse
 
-from goodput._resources import catalog_dir
+from goodput._resources import catalog_dir, use_catalog
 from goodput.contract import raw_table
 from goodput.lake import Lake
 from goodput.logs import LogHints, read_log
@@ -50,11 +50,15 @@ def test_the_signature_of_the_guide_fits_the_table_and_names_its_example(tmp_pat
     [added] = blocks(FAILURE_RULE, "csv")
     header, row = added.splitlines()
     assert header == shipped.read_text().splitlines()[0]
-    path = tmp_path / "log_signatures.csv"
-    path.write_text(shipped.read_text().rstrip("\n") + "\n" + row + "\n")
+    (tmp_path / "log_signatures.csv").write_text(header + "\n" + row + "\n")
     [entry] = csv.DictReader(io.StringIO(added))
-    found = load_signatures(path).match(entry["example"].encode())
-    assert (found.id, found.failure_class) == ("gpu.example_lost", "gpu.lost")
+    use_catalog(tmp_path)
+    try:
+        found = load_signatures().match(entry["example"].encode())
+        other = load_signatures().match(entry["counter_example"].encode())
+    finally:
+        use_catalog(None)
+    assert (found.id, found.failure_class, other) == ("gpu.example_lost", "gpu.lost", None)
 
 
 def test_the_tables_that_the_guide_names_are_in_the_catalogue():

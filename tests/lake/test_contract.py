@@ -39,6 +39,12 @@ def test_rules_are_read_back_from_the_ddl():
     )
 
 
+def test_the_order_of_files_is_read_back_from_the_header():
+    assert contract.raw_table("steps").sorted_by == ("cluster", "job", "attempt", "end")
+    assert contract.raw_table("commitments").sorted_by == ("from",)
+    assert contract.raw_table("step_logs").sorted_by == ()
+
+
 def test_polars_types_follow_the_ddl():
     schema = contract.polars_schema("pods")
 

@@ -62,6 +62,22 @@ def test_files_are_sorted_by_time(lake, step_rows, tmp_path):
     assert pl.read_parquet(file)["step"].to_list() == [1, 3, 5, 9]
 
 
+def test_files_of_steps_are_sorted_by_attempt_and_time(lake, step_rows, tmp_path):
+    """`-- sorted by` of the table's header: what is read together lies together."""
+    again = step_rows([2, 4]).with_columns(pl.lit(2, pl.Int64).alias("attempt"))
+    publish(lake, pl.concat([step_rows([5, 1], "B"), again, step_rows([9, 3])]))
+
+    [file] = tmp_path.rglob("*.parquet")
+    assert pl.read_parquet(file).select("job", "attempt", "step").rows() == [
+        ("A", 1, 3),
+        ("A", 1, 9),
+        ("A", 2, 2),
+        ("A", 2, 4),
+        ("B", 1, 1),
+        ("B", 1, 5),
+    ]
+
+
 def test_publishing_twice_adds_nothing(lake, step_rows, steps_in):
     first = publish(lake, step_rows([1, 2, 30]), at=NOON)
     commits = lake.snapshot().commits

@@ -295,16 +295,17 @@ def test_repairs_are_averaged_over_the_outages_that_ended(model):
         """
         metric             scope   scope_value  value  numerator  denominator  event_count
         mttr_hours         fleet   ''           4      12         3            3
-        mttr_median_hours  fleet   ''           2      -          -            3
-        mttr_p90_hours     fleet   ''           8      -          -            3
+        # of five, two are known to take longer than all but one
+        mttr_median_hours  fleet   ''           9.5    -          -            3
+        mttr_p90_hours     fleet   ''           -      -          -            3
         open_outages       fleet   ''           2      -          -            2
         mttr_hours         action  replace      5.75   11.5       2            2
-        mttr_median_hours  action  replace      5.75   -          -            2
-        mttr_p90_hours     action  replace      8.75   -          -            2
+        mttr_median_hours  action  replace      9.5    -          -            2
+        mttr_p90_hours     action  replace      -      -          -            2
         open_outages       action  replace      1      -          -            1
         mttr_hours         action  reset        0.5    0.5        1            1
         mttr_median_hours  action  reset        0.5    -          -            1
-        mttr_p90_hours     action  reset        0.5    -          -            1
+        mttr_p90_hours     action  reset        -      -          -            1
         open_outages       action  reset        1      -          -            1
         """,
         where="scope in ('fleet', 'action')",

@@ -63,6 +63,17 @@ def test_objectives_are_set_for_metrics_that_exist():
     assert {row.split(",")[0] for row in rows} <= set(CATALOGUE)
 
 
+def test_coverage_is_set_for_metrics_and_bases_that_exist(warehouse):
+    rows = warehouse.sql("select metric, basis from catalog.coverage").fetchall()
+    bases = {
+        name for (name,) in warehouse.sql("select basis from catalog.coverage_bases").fetchall()
+    }
+
+    assert len(set(rows)) == len(rows)
+    assert {metric for metric, _ in rows} <= set(CATALOGUE)
+    assert {basis for _, basis in rows} == bases
+
+
 def test_intervals_are_filled_from_the_counts(model):
     model.con.execute(
         """

@@ -1,0 +1,72 @@
+"""goodput advise"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, fields
+
+import click
+
+from goodput.cli.common import Context, say
+
+_SHOWN = (
+    "advice",
+    "subject",
+    "current",
+    "proposed",
+    "unit",
+    "gain_gpu_hours",
+    "gain_money",
+    "event_count",
+    "reason",
+)
+
+
+@click.command(
+    short_help="What to change, and what each change would gain in a week.",
+    epilog="Example: goodput advise --price 2.50",
+)
+@click.option(
+    "--price",
+    type=click.FloatRange(min=0),
+    help="Money per GPU-hour [default: the build's prices, if it has any].",
+)
+@click.option(
+    "--spare-target",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.99,
+    show_default=True,
+    help="Share of time in which no failed node shall lack a spare.",
+)
+@click.option("--all", "with_all", is_flag=True, help="Also what is not recommended, and why not.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(("table", "json", "csv")),
+    default="table",
+    show_default=True,
+    help="Form of the rows on stdout.",
+)
+@click.pass_obj
+def command(
+    context: Context, *, price: float | None, spare_target: float, with_all: bool, output: str
+) -> None:
+    """What to change in the fleet of the last build, and what each change would gain in a week.
+
+    Checkpoint intervals, lemon nodes, spare nodes, time-outs of hangs, retry rules. Only what the
+    counts suffice for is recommended; --all, json and csv have the rest with the reason against it.
+    """
+    from goodput.cli.output import print_rows
+    from goodput.warehouse.advice import Advice, advise
+    from goodput.warehouse.connection import connect
+
+    with connect(context.built_warehouse(), read_only=True) as con:
+        found = advise(con, price=price, target=spare_target)
+    names = [column.name for column in fields(Advice)]
+    if output != "table":
+        print_rows(names, [astuple(one) for one in found], output)
+        return
+    listed = [one for one in found if with_all or one.is_recommended]
+    shown = [*_SHOWN, "is_recommended"] if with_all else list(_SHOWN)
+    print_rows(shown, [[getattr(one, name) for name in shown] for one in listed], "table")
+    if hidden := len(found) - len(listed):
+        say(f"{hidden} more are not recommended; --all lists them with the reason")

@@ -1,0 +1,171 @@
+"""What the recorded failures would have cost under other settings: the ledger, replayed.
+
+No formula and no chance: every attempt begins and every failure strikes when it did. What a change
+sets free becomes work of the same job, saved and lost like the rest (sql/whatif/replay.sql).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from goodput._resources import resource_dir
+from goodput.errors import NoData, UsageError
+from goodput.warehouse.build import restore_variables
+
+UNITS_PER_GPU_HOUR = 5040 * 3_600_000
+PRODUCTIVE = "A.productive."
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is otherwise.
+
+    Attributes:
+        checkpoint_interval_s: working seconds between checkpoints; None leaves what was.
+        restart_s: seconds from the start of a restarted attempt to its first step.
+        spares: hot spare nodes in every pool that lost one, paid for the whole window.
+        without_nodes: names or uids of nodes that never fail.
+        job: name or key of the only job that the first two go for.
+    """
+
+    checkpoint_interval_s: float | None = None
+    restart_s: float | None = None
+    spares: int = 0
+    without_nodes: Sequence[str] = ()
+    job: str | None = None
+
+
+@dataclass(frozen=True)
+class StateChange:
+    """One state of the ledger, before and after; in units x ms, 5040 units a GPU."""
+
+    cluster: str
+    state: str
+    before_unit_ms: int
+    after_unit_ms: int
+
+    @property
+    def before_gpu_hours(self) -> float:
+        """What was booked."""
+        return self.before_unit_ms / UNITS_PER_GPU_HOUR
+
+    @property
+    def after_gpu_hours(self) -> float:
+        """What would have been booked."""
+        return self.after_unit_ms / UNITS_PER_GPU_HOUR
+
+    @property
+    def delta_gpu_hours(self) -> float:
+        """How much more."""
+        return (self.after_unit_ms - self.before_unit_ms) / UNITS_PER_GPU_HOUR
+
+
+def replay(con: duckdb.DuckDBPyConnection, change: Change) -> list[StateChange]:
+    """The ledger of the window before and after a change, state by state.
+
+    Either side sums to what is paid, which only spares change.
+
+    Args:
+        con: a built warehouse.
+
+    Raises:
+        UsageError: nothing is changed, a value cannot be, or a node or job is not in the build.
+        NoData: the build is older than the tables this reads.
+    """
+    _refuse_odd(change)
+    try:
+        restore_variables(con)
+        nodes = [uid for name in change.without_nodes for uid in _nodes(con, name)]
+        _set(con, "healed_nodes", nodes, "varchar[]")
+        _set(con, "chosen_job", _job(con, change.job), "varchar")
+        _set(con, "interval_ms", _milliseconds(change.checkpoint_interval_s), "bigint")
+        _set(con, "restart_ms", _milliseconds(change.restart_s), "bigint")
+        spared, spares = _spares(con, change.spares)
+        _set(con, "spared", spared, "struct(cluster varchar, job varchar, attempt integer)[]")
+        _set(con, "spares", spares, "struct(cluster varchar, gpus integer)[]")
+        rows = con.execute(_sql("replay")).fetchall()
+    except duckdb.CatalogException:
+        raise NoData("this build cannot be replayed; run `goodput build` again") from None
+    return [
+        StateChange(cluster, state, int(before), int(after))
+        for cluster, state, before, after in rows
+    ]
+
+
+def _refuse_odd(change: Change) -> None:
+    if change == Change(job=change.job):
+        raise UsageError(
+            "nothing is changed; give another checkpoint interval, restart time, spares or nodes"
+        )
+    if change.checkpoint_interval_s is not None and change.checkpoint_interval_s < 1:
+        raise UsageError("a checkpoint interval is at least a second")
+    if change.restart_s is not None and change.restart_s < 0:
+        raise UsageError("a restart takes no less than no time")
+    if change.spares < 0:
+        raise UsageError("there cannot be fewer than no spares")
+
+
+def _nodes(con: duckdb.DuckDBPyConnection, name: str) -> list[str]:
+    found = con.execute(
+        "select node_uid from staged.nodes where node_uid = $1 or name = $1", [name]
+    ).fetchall()
+    if not found:
+        raise UsageError(f"no node of the build is named {name!r}; see staged.nodes")
+    return [uid for (uid,) in found]
+
+
+def _job(con: duckdb.DuckDBPyConnection, name: str | None) -> str | None:
+    if name is None:
+        return None
+    found = con.execute(
+        "select job from staged.jobs where job = $1 or name = $1 order by job", [name]
+    ).fetchall()
+    if len(found) != 1:
+        many = "several jobs are" if found else "no job of the build is"
+        raise UsageError(f"{many} named {name!r}; give the job's key, see staged.jobs")
+    key: str = found[0][0]
+    return key
+
+
+def _spares(
+    con: duckdb.DuckDBPyConnection, count: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The ends after which a spare of the pool was free, and the spares that are paid for.
+
+    A spare is taken by the first failure that finds it free, until the failed node is back.
+    """
+    if not count:
+        return [], []
+    free_at: dict[tuple[str, str], list[int]] = {}
+    gpus_of: dict[tuple[str, str], int] = {}
+    spared = []
+    for cluster, pool, job, attempt, started, busy_until, gpus in con.execute(
+        _sql("spare_uses")
+    ).fetchall():
+        place = (cluster, pool)
+        nodes = free_at.setdefault(place, [0] * count)
+        gpus_of[place] = max(gpus, gpus_of.get(place, 0))
+        first = min(range(count), key=nodes.__getitem__)
+        if nodes[first] <= started:
+            nodes[first] = busy_until
+            spared.append({"cluster": cluster, "job": job, "attempt": attempt})
+    paid = [
+        {"cluster": cluster, "gpus": gpus * count} for (cluster, _), gpus in sorted(gpus_of.items())
+    ]
+    return spared, paid
+
+
+def _milliseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * 1000)
+
+
+def _set(con: duckdb.DuckDBPyConnection, name: str, value: object, kind: str) -> None:
+    con.execute(f"set variable {name} = cast(? as {kind})", [value])
+
+
+def _sql(name: str) -> str:
+    return (resource_dir("sql") / "whatif" / f"{name}.sql").read_text(encoding="utf-8")

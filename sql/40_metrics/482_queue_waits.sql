@@ -1,0 +1,45 @@
+-- How long a workload waits for capacity: the median and the 90th percentile, with the waits that go
+-- on as censored (Kaplan and Meier) and those that began before the window entering late. What its
+-- owner suspended was not waiting. event_count is the number of waits that came to an end.
+--
+-- grain: cluster, metric, scope, scope_value
+
+with names (metric, probability) as (
+    values
+    ('queue_wait_median_hours', 0.5),
+    ('queue_wait_p90_hours', 0.9)
+),
+
+figures as (
+    select
+        names.metric,
+        quantiles.cluster,
+        quantiles.scope,
+        quantiles.scope_value,
+        quantiles.span_ms / 3600000 as value,
+        quantiles.low_ms / 3600000 as low,
+        quantiles.high_ms / 3600000 as high,
+        cast(null as double) as numerator,
+        cast(null as double) as denominator,
+        quantiles.event_count,
+        'hours' as unit
+    from rollups.span_quantiles as quantiles
+    inner join names using (probability)
+    where quantiles.measure = 'queue'
+)
+
+select
+    metric,
+    scope,
+    scope_value,
+    value,
+    low,
+    high,
+    numerator,
+    denominator,
+    cast(event_count as bigint) as event_count,
+    unit,
+    getvariable('window_start') as window_start,
+    getvariable('window_end') as window_end,
+    cluster
+from figures

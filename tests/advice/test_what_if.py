@@ -1,0 +1,169 @@
+"""The half day of conftest.py, replayed: what each change moves, to the GPU-minute."""
+
+import json
+
+import pytest
+
+from goodput.errors import UsageError
+from goodput.warehouse.whatif import Change, replay
+
+GPU_MINUTE = 5040 * 60_000
+PAID = 3 * 8 * 12 * 60
+
+BEFORE = {
+    # 60 minutes of llama's first attempt were saved, all 240 of its second, 50 of flaky.
+    "A.productive.committed": (60 + 240) * 16 + 50 * 8,
+    "A.lost.recompute": 47 * 16,
+    "A.lost.abandoned": 5 * 8,
+    "A.ckpt_save": 3 * 16,
+    "A.init": 20 * 16 + 5 * 8,
+    "A.hang": 60 * 8,
+    "A.restart_loop": 20 * 8,
+    "A.other": 240 * 8,
+    "I.shortfall": 60 * 8,
+    "U.repair.reset": 180 * 8,
+}
+
+
+def minutes(states, side):
+    """{state: GPU-minutes}, exactly, without idle time that nobody wanted."""
+    amounts = {row.state: getattr(row, f"{side}_unit_ms") for row in states}
+    assert not [amount for amount in amounts.values() if amount % GPU_MINUTE]
+    return {
+        state: amount // GPU_MINUTE
+        for state, amount in amounts.items()
+        if amount and state != "I.no_demand"
+    }
+
+
+def moved(con, **change):
+    """{state: GPU-minutes more than before}, where it moved; both sides sum to what is paid."""
+    states = replay(con, Change(**change))
+    sums = [sum(getattr(row, f"{side}_unit_ms") for row in states) for side in ("before", "after")]
+    spares = change.get("spares", 0)
+    assert sums == [PAID * GPU_MINUTE, (PAID + spares * 8 * 12 * 60) * GPU_MINUTE]
+    deltas = {row.state: row.after_unit_ms - row.before_unit_ms for row in states}
+    assert not [delta for delta in deltas.values() if delta % GPU_MINUTE]
+    return {state: delta // GPU_MINUTE for state, delta in deltas.items() if delta}
+
+
+def test_before_is_the_ledger_as_it_was_booked(small):
+    states = replay(small, Change(restart_s=600))
+
+    assert minutes(states, "before") == BEFORE
+
+
+def test_a_restart_that_takes_as_long_as_it_did_changes_nothing(small):
+    assert moved(small, restart_s=600) == {}
+
+
+def test_checkpoints_more_often_lose_less_and_cost_more(small):
+    # llama saves for a minute (3 minutes, 3 checkpoints). Its first attempt works for 110 minutes:
+    # three rounds of 29 + 1, then 20 are lost. Its second ends well after 240: eight saves.
+    llama = {
+        "A.lost.recompute": (20 - 47) * 16,
+        "A.ckpt_save": (11 - 3) * 16,
+        "A.productive.committed": (87 + 232 - 300) * 16,
+    }
+    assert moved(small, checkpoint_interval_s=29 * 60, job="llama") == llama
+    # flaky saves at no cost and dies in its 55th minute, 26 after the last save.
+    assert moved(small, checkpoint_interval_s=29 * 60) == {
+        **llama,
+        "A.lost.abandoned": (26 - 5) * 8,
+        "A.productive.committed": llama["A.productive.committed"] - (26 - 5) * 8,
+    }
+
+
+def test_an_attempt_that_never_gets_to_save_loses_all_its_work(small):
+    found = moved(small, checkpoint_interval_s=3 * 3600, job="j-1")
+
+    # 110 minutes without a save; the second attempt saves once in 240 minutes.
+    assert found["A.lost.recompute"] == (110 - 47) * 16
+    assert found["A.ckpt_save"] == (1 - 3) * 16
+
+
+def test_a_shorter_restart_becomes_work(small):
+    assert moved(small, restart_s=300) == {
+        "A.init": -5 * 16,
+        "A.productive.committed": 5 * 16,
+    }
+
+
+def test_a_longer_restart_takes_work_but_no_more_than_there_was(small):
+    assert moved(small, restart_s=1200) == {
+        "A.init": 10 * 16,
+        "A.productive.committed": -10 * 16,
+    }
+    assert moved(small, restart_s=10 * 3600) == {
+        "A.init": 240 * 16,
+        "A.productive.committed": -240 * 16,
+    }
+
+
+def test_a_spare_stands_in_while_the_job_would_have_waited(small):
+    # gpu-2 stood idle for the hour, the spare takes the place of gpu-1; it is paid all day.
+    assert moved(small, spares=1) == {
+        "I.shortfall": -60 * 8,
+        "A.productive.committed": 60 * 16,
+        "A.standby": (12 * 60 - 60) * 8,
+    }
+    assert moved(small, spares=2)["A.standby"] == (2 * 12 * 60 - 60) * 8
+
+
+def test_without_a_node_its_failures_never_happen(small):
+    # What was lost and the second init become work, and so does the hour on both nodes of the gang;
+    # for the rest of its repair gpu-1 would have been free.
+    assert moved(small, without_nodes=["gpu-1"]) == {
+        "A.lost.recompute": -47 * 16,
+        "A.init": -10 * 16,
+        "I.shortfall": -60 * 8,
+        "U.repair.reset": -180 * 8,
+        "A.productive.committed": (47 + 10 + 60) * 16,
+        "I.no_demand": 120 * 8,
+    }
+    assert moved(small, without_nodes=["gpu-2", "n-3"]) == {}
+
+
+def test_changes_add_up_in_one_replay(small):
+    # Without its failure llama is one run, of 110 + 60 + 10 + 240 minutes, that ends well: fourteen
+    # rounds of 29 + 1 and nothing lost.
+    found = moved(small, without_nodes=["gpu-1"], checkpoint_interval_s=29 * 60, job="llama")
+
+    assert found["A.lost.recompute"] == -47 * 16
+    assert found["A.ckpt_save"] == (14 - 3) * 16
+    assert found["A.productive.committed"] == (420 - 14 - 300) * 16
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({}, "nothing is changed"),
+        ({"job": "llama"}, "nothing is changed"),
+        ({"checkpoint_interval_s": 0}, "at least a second"),
+        ({"restart_s": -1}, "no less than no time"),
+        ({"spares": -1}, "fewer than no spares"),
+        ({"without_nodes": ["gpu-9"]}, "no node of the build is named 'gpu-9'"),
+        ({"restart_s": 5, "job": "gpt"}, "no job of the build is named 'gpt'"),
+    ],
+)
+def test_what_cannot_be_replayed_is_refused(small, change, words):
+    with pytest.raises(UsageError, match=words):
+        replay(small, Change(**change))
+
+
+def test_the_verb_prints_the_states_and_the_sums(goodput):
+    result = goodput("what-if", "--without-node", "gpu-1", "-o", "json")
+
+    assert result.exit_code == 0
+    rows = {row["state"]: row for row in json.loads(result.stdout)}
+    assert rows["A.productive.committed"]["delta_gpu_hours"] == 117 * 16 / 60
+    assert rows["U.repair.reset"]["after_unit_ms"] == 0
+    assert "paid 288.0 GPU-hours before, 288.0 after" in result.stderr
+    assert "goodput 30.09% before, 40.93% after" in result.stderr
+
+
+def test_the_verb_refuses_what_it_cannot_replay(goodput):
+    result = goodput("what-if", "--without-node", "gpu-9")
+
+    assert result.exit_code == 2
+    assert result.stderr == "error: no node of the build is named 'gpu-9'; see staged.nodes\n"

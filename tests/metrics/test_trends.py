@@ -1,0 +1,210 @@
+"""Week against week: from sums to verdicts, and `goodput trends` over a lake of two weeks."""
+
+import json
+import random
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from click.testing import CliRunner
+
+from goodput.cli import main
+from goodput.warehouse.trends import Totals, compare
+
+SUCCESS, PAID, RATE, MTTF = (
+    ("job_success", "c"),
+    ("goodput_paid", "c"),
+    ("failures_per_1000_node_days", "c"),
+    ("mttf_hours", "c"),
+)
+
+
+def jobs(succeeded, ended):
+    return Totals(tuple((float(n < succeeded), 1.0) for n in range(ended)))
+
+
+def one(before, now, key):
+    [trend] = compare({key: before}, {key: now})
+    return trend
+
+
+def test_a_change_within_chance_is_no_change():
+    # The standard's 5.12: 5 and 12 events in 1000 are a ratio of 2.4, and chance.
+    trend = one(Totals(rest=(5, 1000)), Totals(rest=(12, 1000)), RATE)
+
+    assert (trend.verdict, trend.change) == ("none", 2.4)
+    assert (trend.low, trend.high) == pytest.approx((0.787046, 8.695981), abs=1e-6)
+    assert trend.p_value == trend.adjusted_p == pytest.approx(0.143463, abs=1e-6)
+
+
+def test_a_change_beyond_chance_is_better_or_worse():
+    before, now = Totals(rest=(20, 1000)), Totals(rest=(45, 1000))
+
+    assert one(before, now, RATE).verdict == "worse"
+    assert one(now, before, RATE).verdict == "better"
+
+
+def test_a_mean_time_is_the_rate_upside_down():
+    # Hours over events: 45 events instead of 20 are less than half the time between them.
+    trend = one(Totals(rest=(1000, 20)), Totals(rest=(1000, 45)), MTTF)
+
+    assert (trend.previous, trend.previous_count, trend.current_count) == (50, 20, 45)
+    assert trend.change == pytest.approx(1 / 2.25)
+    assert (trend.low, trend.high) == pytest.approx((1 / 4.022428, 1 / 1.301640), abs=1e-6)
+    assert trend.verdict == "worse"
+
+
+def test_from_none_to_many_is_an_infinite_ratio():
+    trend = one(Totals(rest=(0, 1000)), Totals(rest=(10, 1000)), RATE)
+
+    assert (trend.change, trend.high, trend.verdict) == (None, None, "worse")
+
+
+def test_two_weeks_of_a_thousand_jobs_tell_98_from_99_5_percent():
+    # The standard's 5.1: with a hundred jobs they cannot be told apart.
+    assert one(jobs(98, 100), jobs(100, 100), SUCCESS).verdict == "none"
+    many = one(jobs(980, 1000), jobs(995, 1000), SUCCESS)
+
+    assert (many.verdict, many.previous, many.current) == ("better", 0.98, 0.995)
+    assert many.change == pytest.approx(0.015)
+
+
+def test_what_is_certain_but_small_does_not_matter():
+    # 0.4 points of goodput, with jobs so alike that it is beyond chance.
+    before = Totals(tuple((80.0, 100.0 + n % 2) for n in range(100)))
+    now = Totals(tuple((80.4, 100.0 + n % 2) for n in range(100)))
+    trend = one(before, now, PAID)
+
+    assert trend.adjusted_p < 0.001
+    assert trend.verdict == "none"
+    assert trend.detectable < 0.004
+
+
+def test_fewer_than_five_are_no_rate():
+    assert one(jobs(2, 2), jobs(0, 4), SUCCESS).verdict == "too_few"
+    assert one(Totals(rest=(1, 1000)), Totals(rest=(3, 1000)), RATE).verdict == "too_few"
+    assert one(Totals(), jobs(9, 9), SUCCESS).verdict == "too_few"
+
+
+def test_time_that_no_job_held_counts_and_does_not_vary():
+    parts = tuple((8.0, 10.0) for _ in range(10))
+    trend = one(Totals(parts, (0, 100)), Totals(parts, (0, 100)), PAID)
+
+    assert (trend.previous, trend.current, trend.change) == (0.4, 0.4, 0)
+    assert trend.verdict == "none"
+
+
+def test_many_metrics_at_once_need_stronger_evidence():
+    before = {RATE: Totals(rest=(20, 1000)), PAID: jobs(50, 100), SUCCESS: jobs(50, 100)}
+    now = {RATE: Totals(rest=(36, 1000)), PAID: jobs(50, 100), SUCCESS: jobs(50, 100)}
+    alone = one(before[RATE], now[RATE], RATE)
+    together = {trend.metric: trend for trend in compare(before, now)}
+
+    assert alone.verdict == "worse"
+    assert alone.p_value < 0.05 < together[RATE[0]].adjusted_p == pytest.approx(3 * alone.p_value)
+    assert together[RATE[0]].verdict == "none"
+
+
+def test_weeks_of_the_same_fleet_are_seldom_called_different():
+    # Holm holds the chance of any false alarm over the whole screen to 5 %.
+    chance = random.Random(20261130)
+
+    def week():
+        parts = [chance.lognormvariate(3, 1) for _ in range(60)]
+        counts = [sum(chance.random() < 0.003 for _ in range(10000)) for _ in range(1)]
+        return {
+            PAID: Totals(tuple((whole * chance.betavariate(7, 3), whole) for whole in parts)),
+            SUCCESS: jobs(sum(chance.random() < 0.9 for _ in range(200)), 200),
+            RATE: Totals(rest=(counts[0], 1000)),
+        }
+
+    weeks = [week() for _ in range(601)]
+    alarms = [
+        any(trend.verdict != "none" for trend in compare(before, now))
+        for before, now in zip(weeks, weeks[1:], strict=False)
+    ]
+    assert sum(alarms) / len(alarms) <= 0.07
+
+
+WEEK = datetime(2026, 3, 9, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def text(instant):
+    return instant.isoformat().replace("+00:00", "Z")
+
+
+def tables(learnt):
+    """Two nodes for two weeks, ten jobs a week; in the second week all of them fail."""
+    rows = {"nodes": [], "jobs": [], "attempts": [], "pods": [], "steps": []}
+    for n in range(2):
+        rows["nodes"].append(
+            {"node_uid": f"n{n}", "pool": "a", "gpus": 1, "registered_at": text(WEEK - 7 * DAY)}
+        )
+    for number in range(20):
+        week = number // 10
+        begin = WEEK + (week - 1) * 7 * DAY + timedelta(hours=2 * (number % 10))
+        end, key = begin + timedelta(hours=1), {"job": f"j{number}", "attempt": 1}
+        outcome = "failed" if week else "succeeded"
+        rows["jobs"].append({"job": key["job"], "state": outcome, "ended_at": text(end)})
+        rows["attempts"].append({**key, "start": text(begin), "end": text(end), "outcome": outcome})
+        rows["pods"].append(
+            {
+                **key,
+                "pod_uid": f"p{number}",
+                "node_uid": "n0",
+                "gpus": 1,
+                "bound_at": text(begin),
+                "running_at": text(begin),
+                "released_at": text(end),
+            }
+        )
+        rows["steps"].append(
+            {**key, "first": 1, "last": 60, "start": text(begin), "end": text(end)}
+        )
+    for table in rows.values():
+        for row in table:
+            row["ingested_at"] = text(learnt)
+    return rows
+
+
+def trends(folder, learnt, *words):
+    (folder / "tables").mkdir()
+    for name, rows in tables(learnt).items():
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / "tables" / f"{name}.ndjson").write_text(lines)
+    run(folder, "import", str(folder / "tables"))
+    week = ("--week", "2026-W11", "--as-of", text(WEEK + 9 * DAY))
+    result = run(folder, "trends", *week, "-o", "json", *words)
+    assert result.exit_code == 0, result.output
+    return {row["metric"]: row for row in json.loads(result.stdout)}, result.stderr
+
+
+def run(folder, *words):
+    return CliRunner().invoke(main, ["--lake", str(folder / "lake"), *words])
+
+
+def test_the_week_before_is_built_as_it_was_known_at_the_same_age(tmp_path):
+    found, words = trends(tmp_path, WEEK - 7 * DAY)
+
+    success = found["job_success"]
+    assert (success["previous"], success["current"], success["verdict"]) == (1, 0, "worse")
+    assert (success["previous_count"], success["current_count"]) == (10, 10)
+    assert found["node_availability_closed"]["verdict"] == "too_few"
+    assert found["mttf_hours"]["current_count"] == 10
+    assert "2026-03-02" in words
+    assert "late news" not in words
+
+
+def test_a_lake_younger_than_the_week_before_takes_it_as_it_is_known_now(tmp_path):
+    found, words = trends(tmp_path, WEEK + 8 * DAY)
+
+    assert (found["job_success"]["previous"], found["job_success"]["current"]) == (1, 0)
+    assert "late news may still lower the current window" in words
+
+
+def test_without_anything_before_there_is_nothing_to_compare(tmp_path):
+    trends(tmp_path, WEEK - 7 * DAY)
+    result = run(tmp_path, "trends", "--week", "2026-W10", "--as-of", text(WEEK + 9 * DAY))
+
+    assert result.exit_code == 4
+    assert "the lake holds no GPU time from 2026-02-23 to 2026-03-02" in result.stderr

@@ -20,7 +20,7 @@ import duckdb
 import polars as pl
 
 from benchmarks import kubernetes_lists, log_reading, prometheus_pull
-from benchmarks.growth import exponent, measure, measure_long_job
+from benchmarks.growth import exponent, measure, measure_answers, measure_long_job
 from goodput.lake import Lake
 from goodput.sources.dump import collect_dump
 from goodput.warehouse.build import build
@@ -188,6 +188,10 @@ def bench_growth(folder: Path) -> Iterator[Figure]:
         yield Figure(f"{name}_peak", round(peak), "MB", round(smallest), round(peak / smallest, 2))
     growth = exponent(costs)
     yield Figure("build_growth", round(growth, 3), "exponent", 1.0, round(growth, 3))
+    # The reference is the limit for the whole month of the fleet.
+    for verb, seconds in measure_answers(folder).items():
+        name = f"{verb}_fleet_{costs[-1].steps}_steps"
+        yield Figure(name, round(seconds, 2), "seconds", 10.0, round(seconds / 10, 3))
 
 
 def bench_long_job(folder: Path) -> Iterator[Figure]:

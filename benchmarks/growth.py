@@ -48,6 +48,16 @@ def measure(folder: Path) -> list[Cost]:
     return [_build_fleet(folder / f"size-{size}", size) for size in sizes]
 
 
+def measure_answers(folder: Path) -> dict[str, float]:
+    """Seconds of the verbs that answer from the largest fleet that `measure` built there."""
+    lake = max(folder.glob("size-*"), key=lambda path: float(path.name.removeprefix("size-")))
+    changes = ("--checkpoint-interval", "900", "--restart", "60", "--spares", "1")
+    return {
+        verb: run_module("goodput", "--lake", str(lake), verb, *options).seconds
+        for verb, options in {"metrics": (), "advise": (), "what-if": changes}.items()
+    }
+
+
 def measure_long_job(folder: Path) -> Cost:
     """Builds one job of a million steps."""
     lake = Lake.open(str(folder / "long-job"), create=True)

@@ -104,9 +104,12 @@ def main(words: Sequence[str]) -> None:
     """Reads the files with as many processes as ripgrep has threads."""
     is_plain = words[0] == "--plain"
     folder, *files = words[is_plain:]
+    work, paths = partial(_write_rows, Path(folder), is_plain), [Path(file) for file in files]
+    if len(paths) == 1:
+        work(paths[0])
+        return
     with ProcessPoolExecutor(_JOBS) as pool:
-        work = partial(_write_rows, Path(folder), is_plain)
-        list(pool.map(work, map(Path, files)))
+        list(pool.map(work, paths))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ Answers are Polars frames; instants are UTC.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,12 @@ import polars as pl
 
 from goodput.errors import NoData
 from goodput.lake import Lake
+from goodput.warehouse.advice import SPARE_TARGET, Advice, advise
 from goodput.warehouse.connection import connect
 from goodput.warehouse.explain import Explanation, explain
 from goodput.warehouse.query import open_session
 from goodput.warehouse.results import select_metrics
+from goodput.warehouse.whatif import Change, replay
 
 
 class Warehouse:
@@ -88,6 +92,53 @@ class Warehouse:
         """
         with self._built() as con:
             return explain(con, target)
+
+    def advice(
+        self, *, price: float | None = None, spare_target: float = SPARE_TARGET
+    ) -> pl.DataFrame:
+        """What to change and what it gains in a week, as `goodput advise` prints it.
+
+        Args:
+            price: money per GPU-hour; None takes the prices that the build knows.
+            spare_target: the share of time in which no failed node shall lack a spare.
+
+        Raises:
+            NoData: nothing has been built, or only by an older version.
+        """
+        with self._built() as con:
+            found = advise(con, price=price, target=spare_target)
+        columns = [column.name for column in fields(Advice) if column.name != "details"]
+        return pl.DataFrame(
+            {name: [getattr(one, name) for one in found] for name in columns}, strict=False
+        )
+
+    def what_if(
+        self,
+        *,
+        checkpoint_interval_s: float | None = None,
+        restart_s: float | None = None,
+        spares: int = 0,
+        without_nodes: Sequence[str] = (),
+        job: str | None = None,
+    ) -> pl.DataFrame:
+        """GPU-hours per state before and after a change, as `goodput what-if` prints them.
+
+        Args:
+            checkpoint_interval_s: working seconds between checkpoints.
+            restart_s: seconds from the start of a restarted attempt to its first step.
+            spares: hot spare nodes in every pool that lost one.
+            without_nodes: names or uids of nodes that never fail.
+            job: name or key of the only job that the first two go for.
+
+        Raises:
+            UsageError: nothing is changed, or a node or job is not in the build.
+            NoData: nothing has been built, or only by an older version.
+        """
+        change = Change(checkpoint_interval_s, restart_s, spares, without_nodes, job)
+        with self._built() as con:
+            states = replay(con, change)
+        columns = ("cluster", "state", "before_gpu_hours", "after_gpu_hours", "delta_gpu_hours")
+        return pl.DataFrame({name: [getattr(row, name) for row in states] for name in columns})
 
     def __repr__(self) -> str:
         return f"Warehouse({self.lake.url!r})"

@@ -13,6 +13,7 @@ from typing import Any
 from goodput.lake import Lake
 from goodput.report import write_report
 from goodput.warehouse.build import build
+from goodput.warehouse.trends import trend_rows
 from goodput.window import Window
 from pipelines.job import Site, refuse_failed_checks, run
 
@@ -26,8 +27,13 @@ def last_week(now: datetime) -> Window:
 def weekly(site: Site, now: datetime) -> dict[str, Any]:
     """Builds the week and writes its report."""
     window = last_week(now)
-    result = build(Lake.open(site.settings.lake), window, as_of=now, params=site.settings.params)
-    files = write_report(result.database, site.policy.reports / str(window.iso_week))
+    lake, params = Lake.open(site.settings.lake), site.settings.params
+    result = build(lake, window, as_of=now, params=params)
+    files = write_report(
+        result.database,
+        site.policy.reports / str(window.iso_week),
+        trend_rows(lake, result.database, params),
+    )
     refuse_failed_checks(result)
     return {"week": window.iso_week, "report": str(files.html), "checks": len(result.checks)}
 

@@ -8,6 +8,7 @@ import click
 
 from goodput.cli.common import Context, say
 
+_LISTED = 25
 _SHOWN = (
     "advice",
     "subject",
@@ -65,8 +66,11 @@ def command(
     if output != "table":
         print_rows(names, [astuple(one) for one in found], output)
         return
-    listed = [one for one in found if with_all or one.is_recommended]
+    good = [one for one in found if one.is_recommended]
+    listed = found if with_all else good[:_LISTED]
     shown = [*_SHOWN, "is_recommended"] if with_all else list(_SHOWN)
     print_rows(shown, [[getattr(one, name) for name in shown] for one in listed], "table")
-    if hidden := len(found) - len(listed):
-        say(f"{hidden} more are not recommended; --all lists them with the reason")
+    if not with_all and len(good) > _LISTED:
+        say(f"{len(good) - _LISTED} more are recommended; -o json lists all")
+    if not with_all and len(found) > len(good):
+        say(f"{len(found) - len(good)} more are not recommended; --all lists them with the reason")

@@ -64,6 +64,8 @@ def _print(found: Explanation) -> None:
         ("Interruptions", found.interruptions, _interruption_lines),
         ("Outages", found.outages, _outage_lines),
         ("Incidents", found.incidents, _incident_lines),
+        ("Slow steps", found.slow_segments, _slow_lines),
+        ("Suspected to slow its gangs down", found.suspicions, _suspicion_lines),
     ):
         if losses:
             click.echo(f"\n{title}")
@@ -131,4 +133,23 @@ def _incident_lines(row: dict[str, Any]) -> Iterator[str]:
         f"  {shown(row['incident'])}{place}: {len(row['nodes'])} nodes, "
         f"{row['interruption_count']} interruptions, {row['outage_count']} outages, "
         f"{row['lost_gpu_hours']:.2f} GPU-hours lost"
+    )
+
+
+def _slow_lines(row: dict[str, Any]) -> Iterator[str]:
+    from goodput.cli.output import shown
+
+    suspect = f", {shown(row['node_uid'])} suspected" if row["node_uid"] else ""
+    yield (
+        f"  {shown(row['started_at'])} to {shown(row['ended_at'])}  "
+        f"{shown(row['job'])}/{row['attempt']}: {shown(row['class'])}, confidence "
+        f"{row['confidence']} % (by {row['basis']}{suspect}), {row['record_count']} records of "
+        f"{row['median_ms']} ms a position where {row['baseline_ms']} ms were possible"
+    )
+
+
+def _suspicion_lines(row: dict[str, Any]) -> Iterator[str]:
+    yield (
+        f"  slow without a known cause: {row['slow_with']} of {row['gangs_with']} gangs with it, "
+        f"{row['slow_without']} of {row['gangs_without']} without it (p = {row['p_value']:.2g})"
     )

@@ -24,6 +24,7 @@ from goodput.cli.common import Context, as_of_option, chosen_window, say, window
     show_default=True,
     help="Folder for report.json, report.html and digest.md.",
 )
+@click.option("--trends", is_flag=True, help="Compare with the week before, which is built too.")
 @click.pass_obj
 def command(
     context: Context,
@@ -33,6 +34,7 @@ def command(
     week: str | None,
     as_of: datetime | None,
     out: Path,
+    trends: bool,
 ) -> None:
     """Write the report of a window: report.json, report.html and digest.md.
 
@@ -54,7 +56,13 @@ def command(
             say(chosen_words(window, as_of))
         result = build(lake, window, as_of, context.settings.params)
         warehouse, checks = result.database, result.checks
-    write_report(warehouse, out)
+    if trends:
+        from goodput.warehouse.trends import trend_rows
+
+        rows = trend_rows(context.open_lake(), warehouse, context.settings.params)
+        write_report(warehouse, out, rows)
+    else:
+        write_report(warehouse, out)
     click.echo(str(out / "report.html"))
     if checks:
         report_checks(checks)

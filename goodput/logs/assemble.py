@@ -125,7 +125,7 @@ class Assembler:
         self._ranks = RankReports(self._segment.start_ms)
         self._rank: int | None = None
         self._raw: list[StepLine] = []
-        self._recent: list[tuple[int, int]] = []
+        self._recent: dict[tuple[int, int], None] = {}  # in the order in which they came
         self._step_begin: int | None = None
         self._open_phases: dict[str, tuple[int, int]] = {}
         self._ready_ms: int | None = None
@@ -256,7 +256,9 @@ class Assembler:
         key = (position, event.digest)
         if key in self._recent or (self._raw and self._raw[-1].position == position):
             return True
-        self._recent = [*self._recent[-_RECENT + 1 :], key]
+        if len(self._recent) == _RECENT:
+            del self._recent[next(iter(self._recent))]
+        self._recent[key] = None
         return False
 
     # --- checkpoints and restores ---

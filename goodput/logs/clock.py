@@ -7,13 +7,14 @@ import tomllib
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from goodput._resources import catalog_dir
 from goodput.errors import UsageError
 
 # A time stands near the beginning of its line; what follows is text about something else.
-_SEARCHED_BYTES = 300
+SEARCHED_BYTES = 300
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _QUARTER_MS = 15 * 60 * 1000
 _MONTHS = {
@@ -39,14 +40,14 @@ _MONTHS = {
 # In every shape that names the year.
 _YEAR = re.compile(rb"(?:19|20)\d\d")
 # In every shape; a search for it is quick because it begins with a fixed byte.
+_CLOCK = re.compile(rb":\d\d:\d\d")
 _MINUTES_SECONDS = re.compile(rb":\d\d:\d\d(?:\D|$)")
 _UTC_NAMES = (b"Z", b"UTC", b"GMT")
 _LAST_HOUR, _LAST_MINUTE, _LEAP_SECOND = 23, 59, 60
 _HALF_A_YEAR_MS = 183 * 86_400_000
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """An instant: UTC epoch milliseconds and how fine it was written (1 or 1000 ms)."""
 
     ms: int
@@ -58,6 +59,11 @@ def timestamp_patterns() -> tuple[re.Pattern[bytes], ...]:
     """The shapes of catalog/log_lines.toml in order."""
     text = (catalog_dir() / "log_lines.toml").read_text(encoding="utf-8")
     return tuple(re.compile(shape["regex"].encode()) for shape in tomllib.loads(text)["timestamp"])
+
+
+def may_hold_time(text: bytes, begin: int, end: int) -> bool:
+    """Whether any line in text[begin:end] can hold a time: most stretches of a log hold none."""
+    return _CLOCK.search(text, begin, end) is not None
 
 
 def zone_named(name: str) -> ZoneInfo:
@@ -96,7 +102,7 @@ class LogClock:
 
     def read(self, line: bytes) -> Stamp | None:
         """The first time in a line, or None."""
-        head = line[:_SEARCHED_BYTES]
+        head = line[:SEARCHED_BYTES]
         if not _MINUTES_SECONDS.search(head) or (self.year is None and not _YEAR.search(head)):
             return None
         for pattern in timestamp_patterns():
@@ -133,11 +139,12 @@ class LogClock:
 
     def _on_day(self, year: bytes, parts: dict[str, bytes | None]) -> int | None:
         key = (year, parts["month"] or b"", parts["day"] or b"")
-        if key not in self._days:
-            self._days[key] = _day_ms(*key)
-            if self._days[key] is not None:
+        midnight = self._days.get(key)
+        if midnight is None and key not in self._days:
+            midnight = self._days[key] = _day_ms(*key)
+            if midnight is not None:
                 self.year = int(year)
-        midnight, time = self._days[key], _time_of_day_ms(parts)
+        time = _time_of_day_ms(parts)
         return None if midnight is None or time is None else midnight + time
 
     def _to_utc(self, naive: int) -> int:
@@ -156,14 +163,16 @@ class LogClock:
 
 
 def _time_of_day_ms(parts: dict[str, bytes | None]) -> int | None:
-    hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
+    hour, minute = int(parts["hour"] or 0), int(parts["minute"] or 0)
+    second = int(parts["second"] or 0)
     if hour > _LAST_HOUR or minute > _LAST_MINUTE or second > _LEAP_SECOND:
         return None
     half = parts.get("half")
     if half is not None:
         hour = hour % 12 + (12 if half == b"PM" else 0)
-    fraction = int(((parts.get("fraction") or b"0") + b"00")[:3])
-    return (hour * 3600 + minute * 60 + second) * 1000 + fraction
+    fraction = parts.get("fraction")
+    ms = 0 if fraction is None else int((fraction + b"00")[:3])
+    return (hour * 3600 + minute * 60 + second) * 1000 + ms
 
 
 def _day_ms(year: bytes, month: bytes, day: bytes) -> int | None:

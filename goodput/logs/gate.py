@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import re2
 
@@ -25,8 +24,7 @@ if HAS_NATIVE:
 _AUTOMATON_BYTES = 1 << 26
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A line, without its end, that holds at least one literal; offsets are into the block."""
 
     start: int
@@ -86,6 +84,7 @@ class NativeGate:
     def __init__(self, literals: list[str]) -> None:
         """Builds the database."""
         self._literals = literals
+        self._sets: dict[tuple[int, ...], frozenset[str]] = {}
         self._database = hyperscan.Database()
         self._database.compile(
             expressions=[re.escape(literal).encode() for literal in literals],
@@ -105,17 +104,25 @@ class NativeGate:
             self._database.scan(block, match_event_handler=keep)
         lines = _Lines(block)
         start, end = 0, -1
-        present: set[str] = set()
+        present: list[int] = []
         # They come in the order of their ends; none crosses a line, so lines are in order.
         for place, index in hits:
             if place > end:
                 if present:
-                    yield Candidate(start, end, frozenset(present))
-                    present = set()
+                    yield Candidate(start, end, self._literals_of(present))
+                    present = []
                 start, end = lines.around(place - 1)
-            present.add(self._literals[index])
+            present.append(index)
         if present:
-            yield Candidate(start, end, frozenset(present))
+            yield Candidate(start, end, self._literals_of(present))
+
+    def _literals_of(self, present: list[int]) -> frozenset[str]:
+        """The same object each time, for its users look things up by it."""
+        key = tuple(present) if len(present) == 1 else tuple(sorted(set(present)))
+        literals = self._sets.get(key)
+        if literals is None:
+            literals = self._sets[key] = frozenset(self._literals[i] for i in key)
+        return literals
 
 
 class _Lines:

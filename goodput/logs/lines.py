@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from goodput._resources import catalog_dir
 
@@ -14,8 +14,7 @@ _ESCAPES = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b
 _MAX_PREFIXES = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line as read: `text` without escapes, `body` also without prefixes; the writer's rank."""
 
     text: bytes

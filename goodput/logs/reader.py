@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from goodput._memory import without_cycle_search
 from goodput.logs.assemble import Segment, assemble
 from goodput.logs.bars import is_bar, training_bar
 from goodput.logs.clock import LogClock, zone_named
@@ -84,6 +85,7 @@ class ScannedLog:
     segments: list[Segment]
 
 
+@without_cycle_search()
 def scan_log(source: Path | str | IO[bytes], hints: LogHints) -> ScannedLog:
     """Reads a log once: plain, gzip or zstd, of any size, in bounded memory per line.
 
@@ -108,6 +110,7 @@ def scan_log(source: Path | str | IO[bytes], hints: LogHints) -> ScannedLog:
     return ScannedLog(path, log_id, chosen, scanner, reader, segments)
 
 
+@without_cycle_search()
 def read_log(source: Path | str | IO[bytes], hints: LogHints | None = None) -> LogResult:
     """Reads a log into rows.
 

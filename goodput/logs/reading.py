@@ -8,15 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import zstandard
+from isal import igzip, isal_zlib
 
 from goodput.errors import SourceUnreachable
 
 BLOCK_BYTES = 1 << 20
 # A longer line is binary or a dump; its head still says what it is.
 MAX_LINE_BYTES = 1 << 18
+# NumPy counts line ends eight times as fast, but its import takes as long as to count 200 MB.
+_LARGE = 1 << 27
+_LONG_SPAN = 1 << 14
+_LINE_FEED = 10
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
@@ -41,6 +46,23 @@ class Block:
     data: bytes
     offset: int
     line: int
+    _counted: int = 0
+    _lines: int = 0
+
+    def line_at(self, place: int) -> int:
+        """The number of the line at a place, which is not before the place asked for last.
+
+        So each byte is counted once: on logs that say little, that is a third of the work.
+        """
+        begin, self._counted = self._counted, place
+        if place - begin < _LONG_SPAN or self.offset < _LARGE:
+            self._lines += self.data.count(b"\n", begin, place)
+        else:
+            import numpy as np
+
+            span = np.frombuffer(self.data, np.uint8, place - begin, begin)
+            self._lines += int(np.count_nonzero(span == _LINE_FEED))
+        return self.line + self._lines
 
 
 @dataclass(slots=True)
@@ -51,60 +73,65 @@ class BlockReader:
     lines: int = 0
     size: int = 0
     flaws: list[Flaw] = field(default_factory=list)
-    _unfinished: bool = False
     _is_damaged: bool = False
     _is_binary: bool = False
 
     def __iter__(self) -> Iterator[Block]:
-        carry, skipping = b"", False
-        while data := self._read():
-            self._note_binary(data)
+        # One buffer for all blocks: a megabyte of new memory each time costs as much as the search.
+        buffer = bytearray(MAX_LINE_BYTES + BLOCK_BYTES)
+        view = memoryview(buffer)
+        kept, skipping, is_whole = 0, False, True
+        while count := self._read(view[kept : kept + BLOCK_BYTES]):
+            self._note_binary(buffer, kept, kept + count)
+            begin, end = 0, kept + count
             if skipping:
-                data, skipping = self._skip(data)
-            data = carry + data
-            cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
-            if not cut and len(data) > MAX_LINE_BYTES:
+                begin, skipping = self._skip(buffer, end)
+            cut = _line_end(buffer, begin, end)
+            if cut == begin and end - begin > MAX_LINE_BYTES:
                 self._note_long_line()
-                yield self._block(data[:MAX_LINE_BYTES])
-                self.size += len(data) - MAX_LINE_BYTES
-                carry, skipping = b"", True
-                continue
-            carry = data[cut:]
-            if cut:
-                yield self._block(data[:cut])
-        if carry:
-            yield self._block(carry)
-        self.lines += self._unfinished
+                cut, skipping = begin + MAX_LINE_BYTES, True
+            if cut > begin:
+                block = Block(bytes(view[begin:cut]), self.size, self.lines + 1)
+                yield block
+                self._count(block)
+                is_whole = block.data.endswith(b"\n")
+            if skipping:
+                self.size += end - cut
+                cut = end
+            kept = end - cut
+            buffer[:kept] = view[cut:end]
+        if kept:
+            block = Block(bytes(view[:kept]), self.size, self.lines + 1)
+            yield block
+            self._count(block)
+            is_whole = False
+        self.lines += not is_whole
 
-    def _read(self) -> bytes:
-        """Up to a block; of a damaged compressed file, what comes before the damage."""
-        parts: list[bytes] = []
+    def _read(self, room: memoryview) -> int:
+        """Fills the room; of a damaged compressed file, with what comes before the damage."""
         size = 0
         if self._is_damaged:
-            return b""
+            return 0
         try:
-            while size < BLOCK_BYTES and (part := self.stream.read1(BLOCK_BYTES - size)):
-                parts.append(part)
-                size += len(part)
-        except (EOFError, zlib.error, OSError, zstandard.ZstdError) as error:
+            while size < len(room) and (count := self.stream.readinto1(room[size:])):
+                size += count
+        except (EOFError, isal_zlib.error, zlib.error, OSError, zstandard.ZstdError) as error:
             self._is_damaged = True
             reason = "the compressed data are cut off or damaged; the part before was read"
             self.flaws.append(Flaw(self.lines + 1, "", str(error)[:200], reason))
-        return b"".join(parts)
+        return size
 
-    def _block(self, data: bytes) -> Block:
-        block = Block(data, self.size, self.lines + 1)
-        self.size += len(data)
-        self.lines += data.count(b"\n")
-        self._unfinished = not data.endswith(b"\n")
-        return block
+    def _count(self, block: Block) -> None:
+        self.size += len(block.data)
+        self.lines = block.line_at(len(block.data)) - 1
 
-    def _skip(self, data: bytes) -> tuple[bytes, bool]:
-        """Drops bytes up to the next line end."""
-        ends = [end for end in (data.find(b"\n"), data.find(b"\r")) if end >= 0]
-        cut = min(ends) if ends else len(data)
+    def _skip(self, data: bytearray, end: int) -> tuple[int, bool]:
+        """Where the next line end is, up to which bytes are dropped, and whether there is none."""
+        places = (data.find(b"\n", 0, end), data.find(b"\r", 0, end))
+        ends = [place for place in places if place >= 0]
+        cut = min(ends, default=end)
         self.size += cut
-        return data[cut:], not ends
+        return cut, not ends
 
     def _note_long_line(self) -> None:
         reason = (
@@ -113,15 +140,21 @@ class BlockReader:
         )
         self.flaws.append(Flaw(self.lines + 1, "", "", reason))
 
-    def _note_binary(self, data: bytes) -> None:
-        if self._is_binary or b"\0" not in data:
+    def _note_binary(self, data: bytearray, begin: int, end: int) -> None:
+        if self._is_binary or (place := data.find(0, begin, end)) < 0:
             return
         self._is_binary = True
-        line = self.lines + 1 + data.count(b"\n", 0, data.index(b"\0"))
+        line = self.lines + 1 + data.count(b"\n", begin, place)
         reason = (
             "binary bytes (NUL) in the log; the lines around them were read, the bytes were not"
         )
         self.flaws.append(Flaw(line, "", "", reason))
+
+
+def _line_end(data: bytearray, begin: int, end: int) -> int:
+    """Just behind the last line end, or `begin` without one."""
+    line_feed = data.rfind(b"\n", begin, end) + 1
+    return max(begin, line_feed, data.rfind(b"\r", max(begin, line_feed), end) + 1)
 
 
 @contextmanager
@@ -150,7 +183,7 @@ def _unpacked(raw: IO[bytes]) -> ByteSource:
     )
     head = buffered.peek(4)[:4]
     if head.startswith(_GZIP):
-        return io.BufferedReader(_Gzip(buffered), BLOCK_BYTES)
+        return cast(ByteSource, igzip.GzipFile(fileobj=buffered))  # type: ignore[no-untyped-call]
     if head == _ZSTD:
         return io.BufferedReader(_Zstd(buffered), BLOCK_BYTES)
     return buffered
@@ -169,47 +202,6 @@ class _Raw(io.RawIOBase):
         data = self._inner.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
-
-
-class _Gzip(io.RawIOBase):
-    """Unpacks gzip members in larger pieces than the library's own stream: twice as fast."""
-
-    _INPUT_BYTES = 1 << 16
-    _WINDOW = 31  # with a gzip header, whose check sum is checked
-
-    def __init__(self, packed: io.BufferedReader) -> None:
-        self._packed = packed
-        self._member = zlib.decompressobj(self._WINDOW)
-        self._is_open = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        while True:
-            # At the end of a member the library repeats the rest as `unconsumed_tail`, too.
-            data = b"" if self._member.eof else self._member.unconsumed_tail
-            data = data or self._next_input()
-            if not data and not self._is_open:
-                return 0
-            # Without input, what the member still holds.
-            ready = self._member.decompress(data, len(buffer))
-            if not ready and not data:
-                raise EOFError("the last gzip member has no end")
-            self._is_open = not self._member.eof
-            if ready:
-                buffer[: len(ready)] = ready
-                return len(ready)
-
-    def _next_input(self) -> bytes:
-        if not self._member.eof:
-            return self._packed.read1(self._INPUT_BYTES)
-        # Another member may follow, or zeros that pad a tape's block.
-        rest = self._member.unused_data or self._packed.read1(self._INPUT_BYTES)
-        while rest and not (rest := rest.lstrip(b"\0")):
-            rest = self._packed.read1(self._INPUT_BYTES)
-        self._member = zlib.decompressobj(self._WINDOW)
-        return rest
 
 
 class _Zstd(io.RawIOBase):

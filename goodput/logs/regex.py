@@ -33,6 +33,9 @@ class Match(Protocol):
     def end(self) -> int:
         """Where it ends."""
 
+    def groups(self) -> tuple[bytes | None, ...]:
+        """What each group took."""
+
     def __getitem__(self, group: int) -> bytes | None:
         """What a group, counted from 1, took; 0 is all of it."""
 
@@ -88,9 +91,12 @@ class Regex:
         """The names of its groups."""
         return tuple(name for name, _ in self._groups)
 
-    def named(self, found: Match) -> dict[str, bytes | None]:
-        """What the named groups of a match took."""
-        return {name: found[index] for name, index in self._groups}
+    def named(self, found: Match) -> dict[str, bytes]:
+        """What the named groups of a match took; without those that took no part in it."""
+        texts = found.groups()
+        return {
+            name: text for name, index in self._groups if (text := texts[index - 1]) is not None
+        }
 
 
 def _options() -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from goodput.logs.assemble import Segment
@@ -16,6 +16,7 @@ from goodput.logs.steps import Step
 Row = dict[str, Any]
 
 _MAX_DIGITS = 10
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -208,8 +209,7 @@ class LogRows:
 def _at(ms: int | None) -> datetime | None:
     if ms is None:
         return None
-    seconds, rest = divmod(ms, 1000)
-    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000)
+    return _EPOCH + timedelta(milliseconds=ms)
 
 
 def _integer(text: str | None) -> int | None:

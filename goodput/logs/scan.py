@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from goodput.logs.clock import LogClock, Stamp
+from goodput.logs.clock import SEARCHED_BYTES, LogClock, Stamp, may_hold_time
 from goodput.logs.formats import Format, Pattern
 from goodput.logs.gate import Candidate, Gate, make_gate
 from goodput.logs.lines import Line, read_line
@@ -35,8 +36,10 @@ _BAR, _CARRIAGE_RETURN = "%|", 13
 _ECHOES = ("cascade", "teardown", "info")
 # Products of two such numbers still fit the raw tables' integers.
 _MAX_DIGITS = 15
-_DECIMALS = ("elapsed", "time_s")
-_INTEGERS = ("step", "rank", "epoch", "epoch_size", "total", "samples", "tokens", "time_ms")
+_DECIMALS = frozenset(["elapsed", "time_s"])
+_INTEGERS = frozenset(
+    ["step", "rank", "epoch", "epoch_size", "total", "samples", "tokens", "time_ms"]
+)
 
 
 @dataclass(slots=True)
@@ -49,7 +52,7 @@ class Event:
         stamp: the time in the line itself.
         fresh: else a time in one of the lines between the event before and this one.
         before: the last time in the file above those lines.
-        fields: what the pattern's groups read: int, float or text.
+        fields: what the pattern's groups read; see fields_of.
         digest: tells lines with the same text from others.
         is_echo: whether a signature knows the line as the consequence of something else.
     """
@@ -61,7 +64,7 @@ class Event:
     stamp: Stamp | None
     fresh: Stamp | None
     before: Stamp | None
-    fields: dict[str, int | float | str]
+    fields: dict[str, Any]
     digest: int
     is_echo: bool = False
 
@@ -92,8 +95,7 @@ class Evidence:
     last_line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """What the events and the evidence of one line share; see Event."""
 
     line: int
@@ -123,13 +125,11 @@ class Scanner:
 
     def feed(self, block: Block) -> None:
         """Reads one block of whole lines."""
-        data, floor, line, counted = block.data, 0, block.line, 0
+        data, floor = block.data, 0
         if self.first is None and block.offset == 0:
             self.first = self._first_stamp(data)
         for candidate in _without_redrawn_bars(data, self._the_gate().candidates(data)):
-            line += data.count(b"\n", counted, candidate.start)
-            counted = candidate.start
-            if self._read(block, floor, candidate, line):
+            if self._read(block, floor, candidate, block.line_at(candidate.start)):
                 floor = candidate.end
         rest = self._look_back(data, floor, len(data))
         self._from_block_before = rest if floor else rest or self._from_block_before
@@ -147,8 +147,8 @@ class Scanner:
         line = read_line(block.data[start:end])
         matches = self._matches(line, candidate.literals)
         found = self.signatures.search(line.body, candidate.literals)
-        if found is None and all(pattern.event == "run_end" for pattern, _ in matches):
-            found = _unknown(line.body, candidate.literals)
+        if found is None and not unknown_error().literals.isdisjoint(candidate.literals):
+            found = _unknown(line.body, matches)
         if not matches and found is None:
             return False
         before = self.last
@@ -241,9 +241,11 @@ class Scanner:
 
     def _look_back(self, data: bytes, floor: int, end: int) -> Stamp | None:
         """The latest time in the lines of data[floor:end], not looking further than is useful."""
-        for line in _lines_backwards(data, floor, end):
-            if stamp := self.clock.read(line):
-                return self._note(stamp)
+        lines = list(_lines_backwards(data, floor, end))
+        if lines and may_hold_time(data, lines[-1][0], end):
+            for start, stop in lines:
+                if stamp := self.clock.read(data[start:stop]):
+                    return self._note(stamp)
         return None
 
     def _first_stamp(self, data: bytes) -> Stamp | None:
@@ -253,13 +255,14 @@ class Scanner:
         return None
 
 
-def _unknown(line: bytes, literals: frozenset[str]) -> tuple[Signature, Match] | None:
-    """A line that looks like an error and is known to nobody."""
-    signature = unknown_error()
-    if signature.literals.isdisjoint(literals):
+def _unknown(
+    line: bytes, matches: Iterable[tuple[Pattern, Match]]
+) -> tuple[Signature, Match] | None:
+    """A line that looks like an error and is known to nobody but as the end of a run."""
+    if any(pattern.event != "run_end" for pattern, _ in matches):
         return None
-    found = signature.regex.search(line)
-    return None if found is None else (signature, found)
+    found = unknown_error().regex.search(line)
+    return None if found is None else (unknown_error(), found)
 
 
 def _without_redrawn_bars(data: bytes, lines: Iterable[Candidate]) -> Iterator[Candidate]:
@@ -287,22 +290,24 @@ def _bar(line: bytes) -> tuple[bytes, bytes] | None:
     return label.rstrip(b"0123456789"), clock.partition(b"<")[0]
 
 
-def _lines_backwards(data: bytes, floor: int, end: int) -> Iterable[bytes]:
+def _lines_backwards(data: bytes, floor: int, end: int) -> Iterator[tuple[int, int]]:
+    """Begin and end of the heads of the last lines of data[floor:end], the last line first."""
     end = max(end - 1, floor)
     for _ in range(_LOOK_BACK_LINES):
         if end <= floor:
             return
         start = data.rfind(b"\n", floor, end) + 1 or floor
-        yield data[start : min(end, start + 300)]
+        yield start, min(end, start + SEARCHED_BYTES)
         end = start - 1
 
 
-def fields_of(groups: dict[str, bytes | None]) -> dict[str, int | float | str] | None:
-    """What the groups of a match say; None where a number is none that a run could print."""
-    fields: dict[str, int | float | str] = {}
+def fields_of(groups: dict[str, bytes]) -> dict[str, Any] | None:
+    """What the groups of a match say: int, float or text, always the same by the group's name.
+
+    None where a number is none that a run could print.
+    """
+    fields: dict[str, Any] = {}
     for name, raw in groups.items():
-        if raw is None:
-            continue
         if name in _INTEGERS:
             if len(raw) > _MAX_DIGITS:
                 return None
@@ -324,7 +329,7 @@ def _decimal(raw: bytes) -> float | None:
         return None
 
 
-def _epoch_stamp(clock: LogClock, fields: dict[str, int | float | str]) -> Stamp | None:
+def _epoch_stamp(clock: LogClock, fields: dict[str, Any]) -> Stamp | None:
     ms = fields.get("time_ms")
     if isinstance(ms, int):
         return clock.accept(ms) if ms < _MAX_TIME_S * 1000 else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median_low
 
@@ -46,15 +46,20 @@ class StepLine:
     now: int | None
     end_ms: int | None = None
     basis: str = "none"
+    elapsed_ms: int | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.elapsed_ms = elapsed_ms(self.event)
 
     def settle(self, before: StepLine | None) -> int | None:
         """Finds when the step ended, and returns where the clock now stands."""
         event, fresh = self.event, self.event.fresh
-        due = self._due(before)
         if event.stamp:
             self.end_ms, self.basis = event.stamp.ms, "line"
-        elif self.bar_start is not None and event.pattern.covers == "bar":
-            self.end_ms, self.basis = self.bar_start + (elapsed_ms(event) or 0), "elapsed"
+            return self.end_ms
+        due = self._due(before)
+        if self.bar_start is not None and event.pattern.covers == "bar":
+            self.end_ms, self.basis = self.bar_start + (self.elapsed_ms or 0), "elapsed"
         elif fresh and (due is None or fresh.ms >= due - self._duration(before) // _TOLERANCE):
             self.end_ms, self.basis = fresh.ms, "above"
         elif due is not None:
@@ -64,13 +69,13 @@ class StepLine:
         return self.end_ms if self.end_ms is not None else self.now
 
     def _duration(self, before: StepLine | None) -> int:
-        elapsed = elapsed_ms(self.event) or 0
+        elapsed = self.elapsed_ms or 0
         count = self.position - before.position if before and before.position < self.position else 1
         duration = elapsed * (count if self.event.pattern.covers == "iteration" else 1)
         return min(duration, _MAX_ELAPSED_MS)
 
     def _due(self, before: StepLine | None) -> int | None:
-        if self.now is None or elapsed_ms(self.event) is None:
+        if self.now is None or self.elapsed_ms is None:
             return None
         return self.now + self._duration(before)
 
@@ -98,9 +103,10 @@ def _pace(step: Step, before: Step | None) -> float | None:
 
 def position_of(event: Event, done: Sequence[StepLine], resume: int | None) -> int:
     """What the line says, or the count of such lines after the step resumed from."""
-    step, epoch, size = (_integer(event, name) for name in ("step", "epoch", "epoch_size"))
-    if step is not None:
-        return step + event.pattern.offset + (epoch or 0) * (size or 0)
+    fields = event.fields
+    if "step" in fields:
+        epochs = fields.get("epoch", 0) * fields.get("epoch_size", 0)
+        return int(fields["step"] + event.pattern.offset + epochs)
     if resume is not None:
         return resume + 1
     return done[-1].position + 1 if done else 1
@@ -171,7 +177,7 @@ def _estimate_starts(records: Sequence[Step]) -> None:
 
 def _record(step: StepLine, before: Step | None, stride: int, resumed_from: int | None) -> Step:
     event, last = step.event, step.position
-    said = _integer(event, "first")
+    said = event.fields.get("first")
     follows = before is not None and before.last < last
     if follows and before is not None:
         bar = event.pattern.covers == "bar"
@@ -181,7 +187,6 @@ def _record(step: StepLine, before: Step | None, stride: int, resumed_from: int 
         lowest = min(last, 1) if before is None else 0
         floor = base + 1 if base is not None and base < last else lowest
         first = max(last - stride + 1, floor) if said is None else min(said, last)
-    elapsed = elapsed_ms(event)
     return Step(
         first=first,
         last=last,
@@ -189,10 +194,10 @@ def _record(step: StepLine, before: Step | None, stride: int, resumed_from: int 
         end_ms=step.end_ms,
         basis=step.basis,
         line=event.line,
-        total=_integer(event, "total"),
-        samples=_integer(event, "samples"),
-        tokens=_integer(event, "tokens"),
-        elapsed_ms=elapsed,
+        total=event.fields.get("total"),
+        samples=event.fields.get("samples"),
+        tokens=event.fields.get("tokens"),
+        elapsed_ms=step.elapsed_ms,
         is_bar=event.pattern.covers == "bar",
     )
 
@@ -205,7 +210,7 @@ def _start(step: StepLine, before: Step | None, count: int) -> int | None:
     said = step.begin_ms if step.begin_ms is not None and step.begin_ms <= end else None
     if said is not None and step.is_begin_exact:
         return said
-    elapsed = elapsed_ms(step.event)
+    elapsed = step.elapsed_ms
     if elapsed is None or pattern.covers == "bar" or (pattern.covers == "last" and count > 1):
         start = floor if floor is not None else said
     else:
@@ -220,8 +225,3 @@ def _start(step: StepLine, before: Step | None, count: int) -> int | None:
 def _resolution(step: StepLine) -> int:
     time = step.event.time
     return time.resolution_ms if time else 1
-
-
-def _integer(event: Event, name: str) -> int | None:
-    value = event.fields.get(name)
-    return value if isinstance(value, int) else None

@@ -55,6 +55,9 @@ SECTIONS = {
     ),
     "restart_loops": "select * from report.restart_loops order by gpu_hours desc, cluster, job",
     "not_observed": "select * from report.not_observed order by position",
+    "data_quality": (
+        "select * exclude (definition) from report.data_quality order by cluster, metric, basis"
+    ),
     "unclassified": (
         "select * from report.unclassified "
         "order by row_count desc, cluster, source, value limit 100"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from goodput.report.render import render_digest, render_html
@@ -20,17 +22,20 @@ class ReportFiles:
     digest: Path
 
 
-def write_report(warehouse_path: Path, out_dir: Path) -> ReportFiles:
+def write_report(
+    warehouse_path: Path, out_dir: Path, trends: Sequence[Mapping[str, Any]] = ()
+) -> ReportFiles:
     """Writes report.json, report.html and digest.md of a built warehouse.
 
     Args:
         warehouse_path: the DuckDB file that `build` made.
         out_dir: folder for the files; made if it does not exist.
+        trends: what changed since the week before, as `goodput.warehouse.trends.trend_rows` has it.
 
     Raises:
         NoData: there is no build, or its window holds no paid GPU time.
     """
-    report = read_result(warehouse_path)
+    report = read_result(warehouse_path) | {"trends": [dict(row) for row in trends]}
     # The pages are made from what was written, so that anyone can make them again from the file.
     text = json.dumps(report, indent=1, ensure_ascii=False, allow_nan=False)
     report = json.loads(text)

@@ -5,17 +5,16 @@ A list that is refused or does not come leaves a mark in `collector_gaps`, and t
 
 from __future__ import annotations
 
-import gc
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import duckdb
 import polars as pl
 
+from goodput._memory import without_cycle_search
 from goodput.errors import SourceUnreachable, UsageError
 from goodput.lake import Lake, new_run_id
 from goodput.sources.artefact import Row
@@ -112,25 +111,13 @@ def take_kubernetes(
             then is published.
         UsageError: the selector is none.
     """
-    with duckdb.connect() as con, _without_cycle_search():
+    with duckdb.connect() as con, without_cycle_search():
         look = _Look(api, scope, cluster, Batch(lake, con, cluster, clock), say)
         try:
             look.take()
         finally:
             look.batch.flush()
     return look.result()
-
-
-@contextmanager
-def _without_cycle_search() -> Iterator[None]:
-    """Stops the search for cycles: pages are large trees, and it takes half of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,10 +237,11 @@ def _lemons(con: duckdb.DuckDBPyConnection, weeks: float) -> Iterator[Advice]:
             gain_low=gain * chance.low / count,
             gain_high=gain * chance.high / count,
             event_count=count,
-            is_recommended=row["is_lemon"],
+            is_recommended=row["is_lemon"] and not row["is_gone"],
             reason=(
                 f"{', '.join(row['classes'])}; odds of chance {row['p_value']:.2g}, "
                 f"{row['q_value']:.2g} among all nodes"
+                + ("; it is gone already" if row["is_gone"] else "")
             ),
             details={
                 "node_uid": row["node_uid"],

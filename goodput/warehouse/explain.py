@@ -122,6 +122,22 @@ _INCIDENTS = """
     order by started_at, incident
 """
 
+_SLOW_SEGMENTS = """
+    select
+        job, attempt, make_timestamptz(started_ms * 1000) as started_at,
+        make_timestamptz(ended_ms * 1000) as ended_at, record_count, median_ms, baseline_ms, class,
+        basis, confidence, node_uid
+    from intervals.slow_segments, meta.build
+    where {filter} and ($attempt::integer is null or attempt = $attempt)
+    and started_at < window_end and ended_at > window_start
+    order by started_at, job, attempt
+"""
+
+_SUSPICIONS = """
+    select gangs_with, slow_with, gangs_without, slow_without, p_value
+    from intervals.slow_suspects where cluster = $cluster and node_uid = $key
+"""
+
 _CONDITIONS = """
     select type, status, reason, gpu, class, started_at, ended_at
     from staged.node_conditions
@@ -156,6 +172,8 @@ class Explanation:
         interruptions: attempts that ended badly, each with its `evidence`.
         outages: for a node, when it was not available, each with its `conditions`.
         incidents: what its interruptions and outages were part of, and what else was.
+        slow_segments: when its steps, or those it is suspected to hold up, were slow.
+        suspicions: for a node, in how many gangs with it and without it steps were slow.
     """
 
     kind: str
@@ -168,6 +186,8 @@ class Explanation:
     interruptions: list[Row]
     outages: list[Row] = field(default_factory=list)
     incidents: list[Row] = field(default_factory=list)
+    slow_segments: list[Row] = field(default_factory=list)
+    suspicions: list[Row] = field(default_factory=list)
 
 
 def explain(con: duckdb.DuckDBPyConnection, target: str) -> Explanation:
@@ -225,6 +245,8 @@ def _explain(
         interruptions=interruptions,
         outages=outages,
         incidents=_rows(con, _INCIDENTS, {"cluster": cluster, "incidents": incidents}),
+        slow_segments=ask(_SLOW_SEGMENTS),
+        suspicions=[] if is_job else ask(_SUSPICIONS),
     )
 
 

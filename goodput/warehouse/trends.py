@@ -14,10 +14,11 @@ import csv
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from goodput._resources import catalog_dir, resource_dir
 from goodput.errors import NoData
@@ -141,6 +142,16 @@ def read_trends(
         )
     rows = compare(_pooled(before), _read_totals(warehouse))
     return Trends(window, as_of, earlier, is_same_age, rows)
+
+
+def trend_rows(
+    lake: Lake, warehouse: Path, params: Mapping[str, str] | None = None
+) -> list[dict[str, Any]]:
+    """The trends against the week before as rows for a report; none where nothing was before."""
+    try:
+        return [asdict(row) for row in read_trends(lake, warehouse, params).rows]
+    except NoData:
+        return []
 
 
 def compare(before: Mapping[Key, Totals], now: Mapping[Key, Totals]) -> list[Trend]:

@@ -1,40 +1,28 @@
 -- Records of slow segments with the baseline per position, and what made them slow [3.2, 3.4].
 --
--- An attempt is cut at every onset and clearing of a degrading condition on its nodes, and by world
--- size and config. The baseline of a lineage, world and config is its fastest segment median.
+-- An attempt is cut at every onset and clearing of a degrading condition on its nodes, where its
+-- pace changes for long, and by world size and config. basis tells what named the class: a
+-- condition, the ranks' own times, or nothing.
 --
 -- grain: record_key
 
-with compared as (
-    select
-        segment.*,
-        min(segment.median_ms) over (
-            partition by
-                attempt.lineage_id,
-                coalesce(setting.world, attempt.world, -1),
-                coalesce(setting.config, attempt.config, '')
-        ) as baseline_ms
-    from intervals.step_segments as segment
-    inner join intervals.lineage_attempts as attempt using (attempt_id)
-    left join intervals.step_settings as setting using (setting_id)
-    where segment.clean_count >= getvariable('slow_min_rows')
-),
-
-slow as (
+with slow as (
     select
         record.attempt_id,
         record.record_key,
         record.started_ms,
         record.ended_ms,
-        compared.baseline_ms
+        segment.zone,
+        segment.setting_id,
+        segment.baseline_ms
     from intervals.visible_records as record
     left join intervals.record_zones as zones using (record_key)
-    inner join compared
+    inner join intervals.judged_segments as segment
         on
-            record.attempt_id = compared.attempt_id
-            and coalesce(zones.zone, 0) = compared.zone
-            and record.setting_id = compared.setting_id
-    where compared.median_ms * 100 > compared.baseline_ms * (100 + getvariable('slow_pct'))
+            record.attempt_id = segment.attempt_id
+            and coalesce(zones.zone, 0) = segment.zone
+            and record.setting_id = segment.setting_id
+    where segment.is_slow
 ),
 
 degraded as (
@@ -82,8 +70,15 @@ lagging as (
 select
     slow.attempt_id,
     slow.record_key,
+    slow.zone,
+    slow.setting_id,
     slow.baseline_ms,
-    coalesce(degraded.class, lagging.class, 'unk.slow') as class
+    coalesce(degraded.class, lagging.class, 'unk.slow') as class,
+    case
+        when degraded.record_key is not null then 'condition'
+        when lagging.record_key is not null then 'rank'
+        else 'nothing'
+    end as basis
 from slow
 left join degraded using (record_key)
 left join lagging using (record_key)

@@ -2,7 +2,8 @@
 -- began before the window is looked at from the window's start on: entered_ms of it had passed then.
 -- One that goes on, or that ended otherwise than by the event, is censored at span_ms.
 --
--- Measures: attempt (until its failure), queue (until capacity), detect (onset to detection, of
+-- Measures: attempt (until its failure), queue (until capacity), restart (from the start of an attempt
+-- that follows another to its first step), detect (onset to detection, of
 -- outages and of interruptions whose node stayed in service), isolate, drain, repair_wait, repair,
 -- return (detection to cordon, cordon to drained, detection to repair, repair, its end to service)
 -- and outage (all of it, from the moment the node was out).
@@ -43,6 +44,24 @@ queued as (
     from staged.queue as queue
     left join staged.jobs as job using (cluster, job)
     where not queue.is_suspended
+),
+
+-- An attempt that ended before its first step was on the way to it until then.
+restarts as (
+    select
+        lineage.cluster,
+        'restart' as measure,
+        [
+            {'scope': 'fleet', 'scope_value': ''},
+            {'scope': 'job_size', 'scope_value': attempts.size}
+        ] as scopes,
+        lineage.started_ms,
+        coalesce(pace.first_started_ms, lineage.ended_ms) as ended_ms,
+        pace.first_started_ms is not null as is_event
+    from intervals.lineage_attempts as lineage
+    inner join intervals.attempt_pace as pace using (attempt_id)
+    inner join rollups.attempts as attempts using (cluster, job, attempt)
+    where lineage.prev_attempt is not null and lineage.is_instrumented
 ),
 
 outages as (
@@ -127,6 +146,8 @@ everything as (
     select cluster, measure, scopes, started_ms, ended_ms, is_event from attempts
     union all
     select cluster, measure, scopes, started_ms, ended_ms, is_event from queued
+    union all
+    select cluster, measure, scopes, started_ms, ended_ms, is_event from restarts
     union all
     -- A node may be cordoned before the trouble is detected: then that took no time.
     select

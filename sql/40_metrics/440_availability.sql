@@ -9,9 +9,13 @@
 with nodes as (
     select
         clusters.cluster,
-        node_health.* exclude (cluster)
+        node_health.* exclude (cluster),
+        hardware.instance_type,
+        hardware.gpu_model
     from rollups.node_health as node_health
     inner join rollups.clusters as clusters on node_health.cluster = clusters.member
+    left join staged.nodes as hardware
+        on node_health.cluster = hardware.cluster and node_health.node_uid = hardware.node_uid
 ),
 
 scoped as (
@@ -20,6 +24,15 @@ scoped as (
     select cluster, 'pool' as scope, pool as scope_value, nodes.* exclude (cluster)
     from nodes
     where pool is not null
+    union all
+    select
+        cluster, 'instance_type' as scope, instance_type as scope_value, nodes.* exclude (cluster)
+    from nodes
+    where instance_type is not null
+    union all
+    select cluster, 'gpu_model' as scope, gpu_model as scope_value, nodes.* exclude (cluster)
+    from nodes
+    where gpu_model is not null
     union all
     select cluster, 'node' as scope, node_uid as scope_value, nodes.* exclude (cluster)
     from nodes

@@ -83,7 +83,10 @@ checks as (
 holes as (
     select
         cluster,
-        lower(split_part(source_name, ' ', 1)) as basis,
+        case
+            when source_name like 'kubernetes pods/log%' then 'logs'
+            else split_part(source_name, ' ', 1)
+        end as basis,
         greatest(epoch_ms(started_at), getvariable('window_start_ms')) as started_ms,
         least(end_ms(ended_at), getvariable('window_end_ms')) as ended_ms
     from staged.collector_gaps

@@ -118,6 +118,7 @@ select
     odds.node_uid,
     node.name as node_name,
     node.pool,
+    node.paid_to is not null as is_gone,
     odds.exposure_hours,
     odds.failure_count,
     odds.p_value,

@@ -45,41 +45,31 @@ chained as (
     )
 ),
 
-sums as (
-    select group_id, pod_id, charge_id, sum(unit_ms) as unit_ms
-    from ledger.bookings
-    group by group_id, pod_id, charge_id
-),
-
+-- Time of broken nodes by node, since some are healed; all else by what it is charged to.
 cells as (
     select
-        device.cluster,
-        list_contains(getvariable('healed_nodes'), device.node_uid) as is_healed_node,
-        charge.state,
-        pod.job,
-        pod.attempt,
-        charge.cause_job,
-        charge.cause_attempt,
-        coalesce(taxonomy.domain in ('infra', 'unknown'), false) as is_fault,
-        sum(sums.unit_ms) as unit_ms
-    from sums
-    inner join ledger.device_groups as device using (group_id)
-    inner join ledger.charges as charge using (charge_id)
-    left join catalog.taxonomy as taxonomy on charge.cause = taxonomy.class
-    left join intervals.pod_devices as held using (pod_id)
-    left join staged.pods as pod on held.cluster = pod.cluster and held.pod_uid = pod.pod_uid
-    group by all
+        cluster,
+        false as is_healed_node,
+        state,
+        job,
+        attempt,
+        cause_job,
+        cause_attempt,
+        cause,
+        unit_ms
+    from rollups.charged_time
+    where state not like 'U.%'
 
     union all by name
 
     select
         cluster,
-        false as is_healed_node,
+        coalesce(list_contains(getvariable('healed_nodes'), node_uid), false) as is_healed_node,
         state,
-        false as is_fault,
+        cause,
         unit_ms
     from ledger.window_totals
-    where state = 'U.unlaunched'
+    where state like 'U.%'
 ),
 
 judged as (
@@ -91,7 +81,8 @@ judged as (
         case
             when own.run is null then
                 case
-                    when cells.is_healed_node and cells.is_fault and cells.state like 'U.%' then 'healed'
+                    when cells.is_healed_node and taxonomy.domain in ('infra', 'unknown')
+                        then 'healed'
                     else 'held'
                 end
             when payer.is_removed and cells.state like 'A.%' then 'work'
@@ -117,6 +108,7 @@ judged as (
             else 'held'
         end as part
     from cells
+    left join catalog.taxonomy as taxonomy on cells.cause = taxonomy.class
     left join chained as own
         on
             cells.cluster = own.cluster
@@ -314,7 +306,10 @@ runs as (
         arg_max(
             attempt_order >= last_working_order and job_state in ('failed', 'cancelled'),
             attempt_order
-        ) as is_final
+        ) as is_final,
+        -- Where only success counts, no work of a job that failed does.
+        getvariable('credit') = 'success_only'
+        and arg_max(job_state in ('failed', 'cancelled'), attempt_order) as is_worthless
     from chained
     group by lineage_id, run
 ),
@@ -381,12 +376,14 @@ done as (
     select
         works.cluster,
         works.provisional_unit_ms,
+        runs.is_worthless,
         spent.is_final,
         coalesce(spent.lost_unit_ms, 0) as lost_unit_ms,
         least(coalesce(spent.save_unit_ms, 0), works.unit_ms - coalesce(spent.lost_unit_ms, 0))
             as save_unit_ms,
         works.unit_ms - coalesce(spent.lost_unit_ms, 0) as rest_unit_ms
     from works
+    inner join runs using (lineage_id, run)
     left join spent using (lineage_id, run)
 ),
 
@@ -407,7 +404,7 @@ outcome as (
     union all
     select
         cluster,
-        'A.productive.committed',
+        case when is_worthless then 'A.lost.abandoned' else 'A.productive.committed' end,
         rest_unit_ms - save_unit_ms - least(provisional_unit_ms, rest_unit_ms - save_unit_ms)
     from done
 ),

@@ -3,9 +3,13 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 
 from goodput.checkpointing import expected_ettr
+from goodput.cli import main
+from goodput.lake import Lake
 from goodput.warehouse.advice import advise
+from goodput.warehouse.connection import connect
 
 HABITS = {
     "cluster": "c",
@@ -82,15 +86,16 @@ def test_failures_of_nodes_alone_are_no_reason_to_save_less_often(model):
     assert rare.reason.endswith("a lower bound, and no reason to save less often")
 
 
+LEMONS = """
+cluster  node_name  failure_count  p_value  q_value  is_lemon  is_gone  classes     cost_gpu_hours
+c        gpu-1      9              0.0001   0.005    true      false    [gpu.lost]  400
+c        gpu-2      1              0.4      1        false     false    [gpu.mem]   100
+c        gpu-3      9              0.0001   0.005    true      true     [gpu.lost]  400
+"""
+
+
 def test_a_lemon_is_named_with_what_it_cost(model):
-    model.given(
-        "report.lemon_nodes",
-        """
-        cluster  node_name  failure_count  p_value  q_value  is_lemon  classes     cost_gpu_hours
-        c        gpu-1      9              0.0001   0.005    true      [gpu.lost]  400
-        c        gpu-2      1              0.4      1        false     [gpu.mem]   100
-        """,
-    )
+    model.given("report.lemon_nodes", LEMONS)
 
     found = advice(model, price=2.5)
 
@@ -101,6 +106,15 @@ def test_a_lemon_is_named_with_what_it_cost(model):
     assert lemon.gain_low == pytest.approx(400 * 4.115 / 9, rel=1e-3)
     assert lemon.gain_high == pytest.approx(400 * 17.085 / 9, rel=1e-3)
     assert lemon.reason == "gpu.lost; odds of chance 0.0001, 0.005 among all nodes"
+
+
+def test_a_lemon_that_is_gone_need_not_be_removed(model):
+    model.given("report.lemon_nodes", LEMONS)
+
+    gone = advice(model)["remove_node", "gpu-3"]
+
+    assert not gone.is_recommended
+    assert gone.reason.endswith("; it is gone already")
 
 
 def test_spares_are_counted_from_the_nodes_that_are_out(model):
@@ -220,3 +234,27 @@ def test_the_verb_prices_gains_from_the_build_or_as_it_is_told(goodput):
     assert money == pytest.approx(47.2 * 14 * 2)
     [money] = [row["gain_money"] for row in dearer if row["advice"] == "remove_node"]
     assert money == pytest.approx(47.2 * 14 * 3)
+
+
+def test_the_verb_needs_a_build(tmp_path):
+    lake = tmp_path / "lake"
+    Lake.open(lake, create=True)
+
+    for words in (["advise"], ["what-if", "--spares", "1"]):
+        result = CliRunner().invoke(main, ["--lake", str(lake), *words])
+        assert result.exit_code == 4
+        assert "nothing has been built" in result.stderr
+
+
+def test_a_build_without_these_tables_is_to_be_made_again(tmp_path):
+    lake = Lake.open(tmp_path / "lake", create=True)
+    with connect(lake.local_root / "warehouse.duckdb") as con:
+        con.execute("create schema meta")
+        con.execute(
+            "create table meta.build as"
+            " select now() as window_start, now() as window_end, now() as as_of"
+        )
+
+    for words in (["advise"], ["what-if", "--spares", "1"]):
+        result = CliRunner().invoke(main, ["--lake", str(tmp_path / "lake"), *words])
+        assert (result.exit_code, result.stderr.count("run `goodput build` again")) == (4, 1)

@@ -110,7 +110,9 @@ def test_planted_lemons_are_found_and_healthy_nodes_are_let_be(model):
 
     false_shares = [len(nodes - planted) / len(nodes) for nodes in named.values()]
     found = sum(len(nodes & planted) for nodes in named.values())
-    # Counted with this seed. The first is the false discovery rate, over all fleets.
-    assert sum(false_shares) / 300 <= 0.05
-    assert sum(1 for fleet in named if int(fleet[1:]) % 2 == 0) / 150 <= 0.05
-    assert found / len(planted) >= 0.8
+    healthy = [fleet for fleet in named if int(fleet[1:]) % 2 == 0]
+    # The false discovery rate; docs/advice.md tells what it is with this seed.
+    assert round(sum(false_shares) / 300, 3) == 0.013
+    # Fleets without lemons in which a node is named all the same.
+    assert len(healthy) / 150 <= 0.05
+    assert round(found / len(planted), 2) == 0.87

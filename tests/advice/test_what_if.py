@@ -1,11 +1,16 @@
 """The half day of conftest.py, replayed: what each change moves, to the GPU-minute."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
 from goodput.errors import UsageError
+from goodput.lake import Lake
+from goodput.warehouse.build import build
+from goodput.warehouse.connection import connect
 from goodput.warehouse.whatif import Change, replay
+from goodput.window import Window
 
 GPU_MINUTE = 5040 * 60_000
 PAID = 3 * 8 * 12 * 60
@@ -132,6 +137,20 @@ def test_changes_add_up_in_one_replay(small):
     assert found["A.lost.recompute"] == -47 * 16
     assert found["A.ckpt_save"] == (14 - 3) * 16
     assert found["A.productive.committed"] == (420 - 14 - 300) * 16
+
+
+def test_where_only_success_counts_no_work_of_a_failed_job_does(small_lake, tmp_path):
+    window = Window(datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 2, 12, tzinfo=UTC))
+    target = tmp_path / "strict.duckdb"
+    build(Lake.open(small_lake), window, params={"credit": "success_only"}, target=target)
+
+    with connect(target, read_only=True) as con:
+        # flaky is worth nothing however often it saves; the hang of an hour stays one.
+        assert moved(con, checkpoint_interval_s=60, job="flaky") == {}
+        assert moved(con, restart_s=300, job="llama") == {
+            "A.init": -5 * 16,
+            "A.productive.committed": 5 * 16,
+        }
 
 
 @pytest.mark.parametrize(

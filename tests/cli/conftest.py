@@ -22,6 +22,17 @@ MODELS = {
     "10_staged/112_node_conditions.sql": """
         -- Conditions.
         select * rename ("from" as started_at, "to" as ended_at) from raw.node_conditions""",
+    "20_intervals/232_slow_suspects.sql": """
+        -- One suspect.
+        select 'default' as cluster, 'u1' as node_uid, 3 as gangs_with, 3 as slow_with,
+            4 as gangs_without, 0 as slow_without, 0.0078125::double as p_value""",
+    "20_intervals/233_slow_segments.sql": """
+        -- Twenty slow minutes.
+        select 'default' as cluster, 'J1' as job, 1 as attempt,
+            getvariable('window_start_ms') as started_ms,
+            getvariable('window_start_ms') + 1200000 as ended_ms, 200 as record_count,
+            6000 as median_ms, 5000 as baseline_ms, 'unk.slow' as class, 'elimination' as basis,
+            'u1' as node_uid, 60 as confidence""",
     "30_ledger/310_gpu_time.sql": """
         -- A job of two attempts on two GPUs, and an idle minute of the second GPU.
         --
@@ -40,6 +51,11 @@ MODELS = {
             (1, 30, 59, 'A.lost.recompute', 'gpu.lost', 'J1', 2, 90),
             (1, 59, 60, 'I.no_demand', null, null, null, null)
         ) as t (gpu, from_minute, to_minute, state, cause, job, attempt, confidence)""",
+    "30_ledger/343_window_totals.sql": """
+        -- The sums of the ledger.
+        select cluster, pool, node_uid, gpu as lead_gpu, state, cause, sum(unit_ms) as unit_ms
+        from ledger.gpu_time
+        group by all""",
     "30_ledger/350_interruptions.sql": """
         -- One interruption.
         select 'default' as cluster, 'J1' as job, 1 as attempt,

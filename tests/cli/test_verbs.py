@@ -395,7 +395,7 @@ def test_explain_one_attempt_in_words(built):
     lines = built("explain", "J1/1").stdout.splitlines()
 
     assert lines[0] == "job J1, attempt 1 in cluster default (name llama, namespace ml)"
-    assert lines[-11:] == [
+    assert lines[-14:] == [
         "Interruptions",
         (
             "  2026-03-02T00:30:00Z  J1/1 failed: gpu.lost, confidence 90 % (proof), "
@@ -410,6 +410,13 @@ def test_explain_one_attempt_in_words(built):
         "",
         "Incidents",
         ("  gpu.lost 1 on rack-1: 2 nodes, 1 interruptions, 2 outages, 1.50 GPU-hours lost"),
+        "",
+        "Slow steps",
+        (
+            "  2026-03-02T00:00:00Z to 2026-03-02T00:20:00Z  J1/1: unk.slow, confidence 60 % (by "
+            "elimination, u1 suspected), 200 records of 6000 ms a position where 5000 ms were "
+            "possible"
+        ),
     ]
 
 
@@ -417,12 +424,23 @@ def test_explain_a_node_with_its_outages(built):
     lines = built("explain", "n1").stdout.splitlines()
 
     assert lines[0] == "node u1 in cluster default (name n1, gpus 2)"
-    assert lines[-7:-2] == [
+    assert lines[-13:-8] == [
         "Outages",
         "  2026-03-02T00:00:00Z to 2026-03-02T00:01:00Z  node: gpu.lost (not planned, reboot)",
         "    incident: gpu.lost 1",
         "    - Ready=False Gone, 2026-03-02T00:00:00Z to now",
         "",
+    ]
+    assert lines[-5:] == [
+        "Slow steps",
+        (
+            "  2026-03-02T00:00:00Z to 2026-03-02T00:20:00Z  J1/1: unk.slow, confidence 60 % (by "
+            "elimination, u1 suspected), 200 records of 6000 ms a position where 5000 ms were "
+            "possible"
+        ),
+        "",
+        "Suspected to slow its gangs down",
+        ("  slow without a known cause: 3 of 3 gangs with it, 0 of 4 without it (p = 0.0078)"),
     ]
 
 

@@ -94,9 +94,13 @@ def test_the_two_commands_are_targets_that_do_what_the_text_says():
 
 def test_the_commands_on_the_demo_answer(checkout):
     _, questions, *_ = blocks("README.md", "sh")
-    metrics, explain, query = [run(checkout, line) for line in questions.splitlines()]
+    metrics, explain, advise, what_if, query = [
+        run(checkout, line) for line in questions.splitlines()
+    ]
     assert "goodput_paid" in metrics
     assert "llama-70b" in explain
+    assert "train-a-05" in advise
+    assert "A.productive.committed" in what_if
     assert "A.productive.committed" in query
 
 

@@ -51,6 +51,7 @@ def test_holes_of_one_source_are_united(model):
         cluster  source_name                     started_at  ended_at
         c        kubernetes Job.batch of team-a  10:00       14:00
         c        kubernetes Pod of team-a        12:00       16:00
+        c        kubernetes pods/log of node n1  20:00       30:00
         c        prometheus                      98:00       -
         c        logs                            120:00      130:00
         """,
@@ -64,6 +65,14 @@ def test_holes_of_one_source_are_united(model):
         node_availability_closed    checks      0         0      false
         """,
         where="metric = 'node_availability_closed'",
+    )
+    model.expect(
+        "report.data_quality",
+        """
+        basis  observed  whole  is_below
+        logs   90        100    true
+        """,
+        where="metric = 'goodput_paid' and basis = 'logs'",
     )
 
 

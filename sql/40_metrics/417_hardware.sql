@@ -1,0 +1,111 @@
+-- Goodput, GPU-hours and lost time by instance type and GPU model, from the nodes that the time was on.
+-- Capacity that was reserved and never launched has no hardware. Numerators and denominators of ratios
+-- are GPU-seconds.
+--
+-- grain: cluster, metric, scope, scope_value
+
+with booked as (
+    select
+        device.cluster,
+        device.node_uid,
+        booking.charge_id,
+        sum(booking.unit_ms) as unit_ms
+    from ledger.bookings as booking
+    inner join ledger.device_groups as device using (group_id)
+    group by device.cluster, device.node_uid, booking.charge_id
+),
+
+cells as (
+    select
+        clusters.cluster,
+        unnest([
+            {'scope': 'instance_type', 'scope_value': node.instance_type},
+            {'scope': 'gpu_model', 'scope_value': node.gpu_model}
+        ], recursive := true),
+        charge.state,
+        charge.cause,
+        booked.unit_ms
+    from booked
+    inner join ledger.charges as charge using (charge_id)
+    inner join staged.nodes as node
+        on booked.cluster = node.cluster and booked.node_uid = node.node_uid
+    inner join rollups.clusters as clusters on booked.cluster = clusters.member
+),
+
+sums as (
+    select
+        cluster,
+        scope,
+        scope_value,
+        sum(unit_ms) as paid,
+        sum(case when state like 'A.productive.%' then unit_ms else 0 end) as productive,
+        sum(case when state like 'A.%' then unit_ms else 0 end) as allocated,
+        sum(
+            case when cause is not null and state not like 'A.productive.%' then unit_ms else 0 end
+        ) as lost
+    from cells
+    where scope_value is not null
+    group by cluster, scope, scope_value
+),
+
+ratios as (
+    select 'goodput_paid' as metric, sums.*, paid as whole
+    from sums
+    union all
+    select 'goodput_allocated' as metric, sums.*, allocated as whole
+    from sums
+),
+
+amounts as (
+    select 'gpu_hours' as metric, sums.*, paid as amount
+    from sums
+    union all
+    select 'lost_gpu_hours' as metric, sums.*, lost as amount
+    from sums
+),
+
+figures as (
+    select
+        metric,
+        cluster,
+        scope,
+        scope_value,
+        cast(productive as double) / nullif(cast(whole as double), 0) as value,
+        cast(null as double) as low,
+        cast(null as double) as high,
+        cast(productive as double) / 5040000 as numerator,
+        cast(whole as double) / 5040000 as denominator,
+        cast(null as bigint) as event_count,
+        'ratio' as unit
+    from ratios
+    union all
+    select
+        metric,
+        cluster,
+        scope,
+        scope_value,
+        cast(amount as double) / 18144000000 as value,
+        cast(null as double) as low,
+        cast(null as double) as high,
+        cast(null as double) as numerator,
+        cast(null as double) as denominator,
+        cast(null as bigint) as event_count,
+        'GPU-hours' as unit
+    from amounts
+)
+
+select
+    metric,
+    scope,
+    scope_value,
+    value,
+    low,
+    high,
+    numerator,
+    denominator,
+    cast(event_count as bigint) as event_count,
+    unit,
+    getvariable('window_start') as window_start,
+    getvariable('window_end') as window_end,
+    cluster
+from figures

@@ -1,0 +1,158 @@
+-- What a restart costs after the attempt before has ended badly: the start-up of its successor
+-- (restart_overhead_gpu_hours: image pull, gang assembly, initialisation and restore), how long it takes
+-- from the start of an attempt to its first step, and its warm-up: how much longer the first three
+-- records took than the attempt's median (no loss of the ledger: these steps are kept).
+-- warmup_gpu_hours has no value where no restart came to a step.
+--
+-- grain: cluster, metric, scope, scope_value
+
+with fleets as (
+    select distinct cluster from rollups.clusters
+),
+
+overhead as (
+    select
+        clusters.cluster,
+        charged.cause,
+        charged.unit_ms
+    from rollups.charged_time as charged
+    inner join rollups.clusters as clusters on charged.cluster = clusters.member
+    where
+        charged.state in ('A.startup', 'A.gang_wait', 'A.init', 'A.restore')
+        and charged.cause_attempt is not null
+),
+
+overhead_sums as (
+    select cluster, 'fleet' as scope, '' as scope_value, sum(unit_ms) as unit_ms
+    from (
+        select cluster, unit_ms from overhead
+        union all
+        select cluster, 0 from fleets
+    )
+    group by cluster
+    union all
+    select cluster, 'class', cause, sum(unit_ms)
+    from overhead
+    group by cluster, cause
+),
+
+restarts as (
+    select
+        lineage.cluster,
+        lineage.attempt_id,
+        pace.first_record_id,
+        pace.position_ms,
+        attempts.gpus,
+        attempts.team
+    from intervals.lineage_attempts as lineage
+    inner join intervals.attempt_pace as pace using (attempt_id)
+    inner join rollups.attempts as attempts using (cluster, job, attempt)
+    where
+        lineage.prev_attempt is not null
+        and pace.record_count > 0
+        and lineage.started_ms >= getvariable('window_start_ms')
+        and lineage.started_ms < getvariable('window_end_ms')
+),
+
+-- Records stand in order: those of an attempt follow its first one.
+first_records as (
+    select
+        restart.*,
+        unnest(range(restart.first_record_id - 1, restart.first_record_id + 2)) as place
+    from restarts as restart
+),
+
+warmups as (
+    select
+        clusters.cluster,
+        first.attempt_id,
+        any_value(first.team) as team,
+        sum(
+            first.gpus
+            * greatest(0, record.duration_ms - (1 + record.more_count) * first.position_ms)
+        ) as gpu_ms
+    from first_records as first
+    inner join intervals.step_records as record
+        on first.place = record.rowid and first.attempt_id = record.attempt_id
+    inner join rollups.clusters as clusters on first.cluster = clusters.member
+    group by clusters.cluster, first.attempt_id
+),
+
+warmup_sums as (
+    select cluster, 'fleet' as scope, '' as scope_value, sum(gpu_ms) as gpu_ms, count(*) as n
+    from warmups
+    group by cluster
+    union all
+    select cluster, 'team', team, sum(gpu_ms), count(*)
+    from warmups
+    where team is not null
+    group by cluster, team
+),
+
+names (metric, probability) as (
+    values
+    ('restart_median_hours', 0.5),
+    ('restart_p90_hours', 0.9)
+),
+
+figures as (
+    select
+        'restart_overhead_gpu_hours' as metric,
+        cluster,
+        scope,
+        scope_value,
+        cast(unit_ms as double) / 18144000000 as value,
+        cast(null as double) as low,
+        cast(null as double) as high,
+        cast(null as double) as numerator,
+        cast(null as double) as denominator,
+        cast(null as bigint) as event_count,
+        'GPU-hours' as unit
+    from overhead_sums
+    union all
+    select
+        names.metric,
+        quantiles.cluster,
+        quantiles.scope,
+        quantiles.scope_value,
+        quantiles.span_ms / 3600000 as value,
+        quantiles.low_ms / 3600000 as low,
+        quantiles.high_ms / 3600000 as high,
+        cast(null as double) as numerator,
+        cast(null as double) as denominator,
+        quantiles.event_count,
+        'hours' as unit
+    from rollups.span_quantiles as quantiles
+    inner join names using (probability)
+    where quantiles.measure = 'restart'
+    union all
+    select
+        'warmup_gpu_hours' as metric,
+        cluster,
+        scope,
+        scope_value,
+        cast(gpu_ms as double) / 3600000 as value,
+        cast(null as double) as low,
+        cast(null as double) as high,
+        cast(null as double) as numerator,
+        cast(null as double) as denominator,
+        n as event_count,
+        'GPU-hours' as unit
+    from warmup_sums
+)
+
+select
+    metric,
+    scope,
+    scope_value,
+    value,
+    low,
+    high,
+    numerator,
+    denominator,
+    cast(event_count as bigint) as event_count,
+    unit,
+    getvariable('window_start') as window_start,
+    getvariable('window_end') as window_end,
+    cluster
+from figures

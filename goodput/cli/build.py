@@ -73,6 +73,8 @@ def report_checks(checks: list[CheckResult]) -> None:
             if " " not in check.name:
                 say(f"  goodput query 'from checks.{check.name}'")
     failed = [check.name for check in checks if check.failed]
-    say(f"{len(checks) - len(failed)} of {len(checks)} checks hold")
+    warned = sum(1 for check in checks if check.rows) - len(failed)
+    held = len(checks) - len(failed) - warned
+    say(f"{held} of {len(checks)} checks hold" + (f", {warned} warn" if warned else ""))
     if failed:
         raise CheckFailed(f"checks failed: {', '.join(failed)}; look at checks.<name> with query")

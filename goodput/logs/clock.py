@@ -96,6 +96,7 @@ class LogClock:
     zone: ZoneInfo | None = None
     year: int | None = None
     assumed_utc: bool = False
+    _patterns: tuple[re.Pattern[bytes], ...] = field(default_factory=timestamp_patterns)
     _previous: int | None = None
     _days: dict[tuple[bytes, bytes, bytes], int | None] = field(default_factory=dict)
     _offsets: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -105,7 +106,7 @@ class LogClock:
         head = line[:SEARCHED_BYTES]
         if not _MINUTES_SECONDS.search(head) or (self.year is None and not _YEAR.search(head)):
             return None
-        for pattern in timestamp_patterns():
+        for pattern in self._patterns:
             if (match := pattern.search(head)) and (stamp := self._stamp(match.groupdict())):
                 return stamp
         return None
@@ -120,10 +121,8 @@ class LogClock:
         if naive is None:
             return None
         zone = parts.get("zone")
-        resolution = 1 if parts.get("fraction") else 1000
-        if zone is not None:
-            return self.accept(naive - _offset_ms(zone), resolution)
-        return self.accept(self._to_utc(naive), resolution)
+        ms = self._to_utc(naive) if zone is None else naive - _offset_ms(zone)
+        return self.accept(ms, 1 if parts.get("fraction") else 1000)
 
     def _naive_ms(self, parts: dict[str, bytes | None]) -> int | None:
         year = parts.get("year")

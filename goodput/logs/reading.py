@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, cast
 
 import zstandard
-from isal import igzip, isal_zlib
+from isal import isal_zlib
 
 from goodput.errors import SourceUnreachable
 
@@ -22,6 +22,9 @@ MAX_LINE_BYTES = 1 << 18
 _LARGE = 1 << 27
 _LONG_SPAN = 1 << 14
 _LINE_FEED = 10
+# What unpacking raises; the stubs of isal take its error for an instance.
+_UNZIP = cast(type[Exception], isal_zlib.error)
+_DAMAGE = (EOFError, OSError, _UNZIP, zlib.error, zstandard.ZstdError)
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
@@ -115,7 +118,7 @@ class BlockReader:
         try:
             while size < len(room) and (count := self.stream.readinto1(room[size:])):
                 size += count
-        except (EOFError, isal_zlib.error, zlib.error, OSError, zstandard.ZstdError) as error:
+        except _DAMAGE as error:
             self._is_damaged = True
             reason = "the compressed data are cut off or damaged; the part before was read"
             self.flaws.append(Flaw(self.lines + 1, "", str(error)[:200], reason))
@@ -183,7 +186,7 @@ def _unpacked(raw: IO[bytes]) -> ByteSource:
     )
     head = buffered.peek(4)[:4]
     if head.startswith(_GZIP):
-        return cast(ByteSource, igzip.GzipFile(fileobj=buffered))  # type: ignore[no-untyped-call]
+        return io.BufferedReader(_Gzip(buffered))
     if head == _ZSTD:
         return io.BufferedReader(_Zstd(buffered), BLOCK_BYTES)
     return buffered
@@ -202,6 +205,47 @@ class _Raw(io.RawIOBase):
         data = self._inner.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
+
+
+class _Gzip(io.RawIOBase):
+    """Unpacks gzip members; unlike the library's own stream, all of one that is cut off."""
+
+    _INPUT_BYTES = 1 << 16
+    _WINDOW = 31  # with a gzip header, whose check sum is checked
+
+    def __init__(self, packed: io.BufferedReader) -> None:
+        self._packed = packed
+        self._member = isal_zlib.decompressobj(self._WINDOW)
+        self._is_open = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while True:
+            # At the end of a member the library repeats the rest as `unconsumed_tail`, too.
+            data = b"" if self._member.eof else self._member.unconsumed_tail
+            data = data or self._next_input()
+            if not data and not self._is_open:
+                return 0
+            # Without input, what the member still holds.
+            ready = self._member.decompress(data, len(buffer))
+            if not ready and not data:
+                raise EOFError("the last gzip member has no end")
+            self._is_open = not self._member.eof
+            if ready:
+                buffer[: len(ready)] = ready
+                return len(ready)
+
+    def _next_input(self) -> bytes:
+        if not self._member.eof:
+            return self._packed.read1(self._INPUT_BYTES)
+        # Another member may follow, or zeros that pad a tape's block.
+        rest = self._member.unused_data or self._packed.read1(self._INPUT_BYTES)
+        while rest and not (rest := rest.lstrip(b"\0")):
+            rest = self._packed.read1(self._INPUT_BYTES)
+        self._member = isal_zlib.decompressobj(self._WINDOW)
+        return rest
 
 
 class _Zstd(io.RawIOBase):

@@ -67,15 +67,14 @@ class Regex:
 
     def search(self, line: bytes) -> Match | None:
         """The first match in a line."""
-        engine = self._engine_for_short() if len(line) <= _SHORT else self._linear
+        engine = self._linear if len(line) > _SHORT else self._short or self._engine_for_short()
         found: Match | None = engine.search(line)
         return found
 
     def _engine_for_short(self) -> Any:
         """Chosen when it is first wanted: most expressions never are."""
-        if self._short is None:
-            simple = _is_simple(self.source)
-            self._short = re.compile(self.source.encode()) if simple else self._linear
+        simple = _is_simple(self.source)
+        self._short = re.compile(self.source.encode()) if simple else self._linear
         return self._short
 
     def all(self, line: bytes) -> Iterator[Match]:

@@ -174,18 +174,20 @@ class LogRows:
         )
 
     def _step(self, segment: Segment, step: Step) -> Row:
-        return self._row(
-            segment=segment.index,
-            first=step.first,
-            last=step.last,
-            started_at=_at(step.start_ms),
-            ended_at=_at(step.end_ms),
-            basis=step.basis,
-            elapsed_ms=step.elapsed_ms,
-            samples=step.samples,
-            tokens=step.tokens,
-            line=step.line,
-        )
+        return {  # not by _row: there are as many as step lines
+            "cluster": self.hints.cluster,
+            "log_id": self.log_id,
+            "segment": segment.index,
+            "first": step.first,
+            "last": step.last,
+            "started_at": _at(step.start_ms),
+            "ended_at": _at(step.end_ms),
+            "basis": step.basis,
+            "elapsed_ms": step.elapsed_ms,
+            "samples": step.samples,
+            "tokens": step.tokens,
+            "line": step.line,
+        }
 
     def _evidence(self, evidence: Evidence) -> Row:
         signature = evidence.signature

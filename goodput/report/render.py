@@ -188,7 +188,7 @@ def _view(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reproduce(report: Mapping[str, Any]) -> list[str | None]:
-    """The commands that make this report again."""
+    """The commands that make this report again: the same build, then the report of it."""
     window = report["window"]
     span = ["--from", window["start"], "--to", window["end"], "--as-of", report["as_of"]]
     changed = [
@@ -197,10 +197,7 @@ def _reproduce(report: Mapping[str, Any]) -> list[str | None]:
         if row["is_changed"]
         for word in ("--param", f"{row['name']}={row['value']}")
     ]
-    build = words.command("goodput", "build", *span, *changed)
-    if window["iso_week"] is None:
-        return [build]
-    return [build, words.command("goodput", "report", "--week", window["iso_week"])]
+    return [words.command("goodput", "build", *span, *changed), words.command("goodput", "report")]
 
 
 def _view_job(row: Row, labels: dict[str, str]) -> Row:

@@ -15,7 +15,7 @@ import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,11 +23,13 @@ from typing import Any
 from goodput._resources import catalog_dir, resource_dir
 from goodput.errors import NoData
 from goodput.estimates import holm, rate_ratio, standard_error_of_ratio, two_sided_p
-from goodput.lake import Lake
+from goodput.lake import NO_DAY, Lake
 from goodput.warehouse.build import build
 from goodput.warehouse.connection import connect
+from goodput.warehouse.rawviews import QUARANTINE
 from goodput.window import Window
 
+_DAY = timedelta(days=1)
 _WEEK = timedelta(days=7)
 _NORMAL = 1.959963984540054
 _SIGNIFICANT = 0.05
@@ -120,7 +122,7 @@ def read_trends(
         weeks: how many windows before it are taken together; at least 1.
 
     Raises:
-        NoData: the lake holds nothing of the windows before.
+        NoData: the lake holds rows of less than half of the days of each window before.
     """
     window, as_of = _read_build(warehouse)
     step = -(-(window.end - window.start) // _WEEK) * _WEEK
@@ -129,6 +131,8 @@ def read_trends(
         before: list[dict[Key, Totals]] = []
         is_same_age = True
         for n, previous in enumerate(earlier, 1):
+            if not _is_covered(lake, previous):
+                continue
             target = Path(folder) / f"{n}.duckdb"
             totals = _build_totals(lake, previous, as_of - n * step, params, target)
             if not totals:
@@ -137,7 +141,7 @@ def read_trends(
             before.append(totals)
     if not any(before):
         raise NoData(
-            f"the lake holds no GPU time from {earlier[-1].start:%Y-%m-%d} to "
+            f"the lake holds too little from {earlier[-1].start:%Y-%m-%d} to "
             f"{earlier[0].end:%Y-%m-%d} to compare with; import or collect it first"
         )
     rows = compare(_pooled(before), _read_totals(warehouse))
@@ -254,6 +258,18 @@ def _inverse(value: float) -> float:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def _is_covered(lake: Lake, window: Window) -> bool:
+    """Whether at least half of its days have rows: what was not collected is no fleet at rest."""
+    days = {
+        date.fromisoformat(entry.day)
+        for entry in lake.snapshot().entries
+        if entry.day != NO_DAY and entry.table != QUARANTINE
+    }
+    first, length = window.start.date(), -(-(window.end - window.start) // _DAY)
+    asked = {first + n * _DAY for n in range(length)}
+    return 2 * len(asked & days) >= len(asked)
 
 
 def _pooled(windows: Iterable[Mapping[Key, Totals]]) -> dict[Key, Totals]:

@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goodput.errors import GoodputError, SourceUnreachable
-from goodput.logs import LogHints, read_log
+from goodput.logs import LogHints, read_log, reading, scan
+from goodput.logs.formats import load_formats
 from goodput.logs.gate import LineGate, NativeGate
 from goodput.logs.literals import required_literals
 from goodput.logs.reading import MAX_LINE_BYTES, BlockReader, open_log
+from goodput.logs.signatures import load_signatures
 
 STEP = b"2026-01-05T00:00:10Z completed step: 3, seconds: 1.0, loss: 2\n"
 
@@ -97,6 +99,38 @@ def test_of_a_packed_log_that_is_cut_off_the_beginning_is_read(pack):
     result = _read(packed[: len(packed) // 2])
     assert 10_000 < len(result.steps) < 50_000
     assert _reasons(result) == ["the compressed data are cut off or damaged"]
+
+
+@pytest.mark.parametrize("damage", [lambda packed: packed[:-9], lambda packed: packed + b"junk"])
+def test_damage_behind_the_text_of_a_gzip_log_loses_none_of_it(damage):
+    data = b"".join(b"%d %d\n" % (i, i * 7919 % 1009) for i in range(20_000))
+    with open_log(io.BytesIO(damage(gzip.compress(data)))) as stream:
+        reader = BlockReader(stream)
+        assert len(b"".join(block.data for block in reader)) >= len(data) - 1
+    assert len(reader.flaws) == 1
+
+
+def test_lines_are_numbered_and_counted_alike_in_logs_of_any_size(monkeypatch):
+    data = b"".join(b"%d\n" % i for i in range(30_000)) + STEP
+
+    def read():
+        result = _read(data)
+        return result.tables["log_files"][0]["lines"], [step.line for step in result.steps]
+
+    assert read() == (30_001, [30_001])
+    monkeypatch.setattr(reading, "_LARGE", 0)
+    assert read() == (30_001, [30_001])
+
+
+def test_both_engines_read_the_same_from_a_log(monkeypatch):
+    formats = [example for f in load_formats() for p in f.patterns for example in p.examples]
+    lines = [s.example for s in load_signatures().signatures] + [e["line"] for e in formats]
+    data = "\n".join(lines).encode()
+    natively = _read(data)
+    monkeypatch.setattr(scan, "make_gate", lambda literals: LineGate(sorted(literals)))
+    plainly = _read(data)
+    assert len(plainly.evidence) > 150
+    assert (plainly.tables, plainly.quarantine) == (natively.tables, natively.quarantine)
 
 
 def test_an_empty_log_is_quarantined():

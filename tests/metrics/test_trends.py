@@ -143,7 +143,7 @@ def tables(learnt):
         )
     for number in range(20):
         week = number // 10
-        begin = WEEK + (week - 1) * 7 * DAY + timedelta(hours=2 * (number % 10))
+        begin = WEEK + (week - 1) * 7 * DAY + timedelta(hours=16 * (number % 10))
         end, key = begin + timedelta(hours=1), {"job": f"j{number}", "attempt": 1}
         outcome = "failed" if week else "succeeded"
         rows["jobs"].append({"job": key["job"], "state": outcome, "ended_at": text(end)})
@@ -213,4 +213,4 @@ def test_without_anything_before_there_is_nothing_to_compare(lake):
     result = lake(WEEK - 7 * DAY)("2026-W10")
 
     assert result.exit_code == 4
-    assert "the lake holds no GPU time from 2026-02-23 to 2026-03-02" in result.stderr
+    assert "the lake holds too little from 2026-02-23 to 2026-03-02" in result.stderr

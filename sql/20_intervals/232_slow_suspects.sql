@@ -1,10 +1,12 @@
 -- Nodes that slowness without a known cause follows from gang to gang [3.4 c].
 --
 -- Gangs are the different sets of nodes that ran a lineage, world size and configuration, so that
--- they share a baseline; those that were slow for a known cause say nothing. A node is suspected
--- if it is all that two slow gangs share, if at least two gangs without it were not slow, and if
--- so much agreement is hardly chance: a sign test over all gangs of the lineages in which some had
--- the node and some had not.
+-- they share a baseline; those that were slow for a known cause say nothing. A node comes under
+-- suspicion if it is all that two slow gangs share. Then all gangs with it are looked at, of
+-- whatever lineage, from the first slow one to the last, and the gangs that ran the same lineages
+-- without it. It stays under suspicion if at least two without it were not slow and a sign test
+-- says that so much agreement is hardly chance; since most gangs are not slow anyway, those without
+-- it count for no more than those with it.
 --
 -- grain: cluster, node_uid
 
@@ -16,89 +18,140 @@ with slow_attempts as (
     group by attempt_id
 ),
 
-contested as (
-    select distinct segment.lineage_id, segment.world, segment.config
-    from intervals.judged_segments as segment
-    semi join slow_attempts
-        on segment.attempt_id = slow_attempts.attempt_id and slow_attempts.is_unexplained
+holders as (
+    select distinct
+        attempt.attempt_id,
+        attempt.lineage_id,
+        attempt.cluster,
+        attempt.started_ms,
+        attempt.known_end_ms,
+        pod.node_uid
+    from intervals.lineage_attempts as attempt
+    inner join staged.pods as pod using (cluster, job, attempt)
+    where pod.node_uid is not null
+),
+
+slow_holders as (
+    select
+        holder.*,
+        list(holder.node_uid) over in_attempt as nodes
+    from holders as holder
+    inner join slow_attempts as slow using (attempt_id)
+    where slow.is_unexplained
+    window in_attempt as (
+        partition by holder.attempt_id
+        order by holder.node_uid
+        rows between unbounded preceding and unbounded following
+    )
+),
+
+shared as (
+    select
+        one.cluster,
+        min(one.node_uid) as node_uid,
+        least(any_value(one.started_ms), any_value(other.started_ms)) as started_ms,
+        greatest(any_value(one.known_end_ms), any_value(other.known_end_ms)) as ended_ms
+    from slow_holders as one
+    inner join slow_holders as other
+        on
+            one.cluster = other.cluster
+            and one.node_uid = other.node_uid
+            and one.attempt_id < other.attempt_id
+            and (one.lineage_id <> other.lineage_id or one.nodes <> other.nodes)
+    group by one.cluster, one.attempt_id, other.attempt_id
+    having count(*) = 1
+),
+
+candidates as (
+    select
+        cluster,
+        node_uid,
+        min(started_ms) as started_ms,
+        max(ended_ms) as ended_ms
+    from shared
+    group by cluster, node_uid
 ),
 
 judged as (
-    select distinct
-        segment.attempt_id,
+    select
         segment.lineage_id,
         segment.world,
         segment.config,
-        coalesce(slow.is_unexplained, false) as is_slow
+        segment.attempt_id,
+        coalesce(any_value(slow.is_unexplained), false) as is_slow
     from intervals.judged_segments as segment
-    semi join contested using (lineage_id, world, config)
     left join slow_attempts as slow using (attempt_id)
     where coalesce(slow.is_unexplained, true)
+    group by segment.lineage_id, segment.world, segment.config, segment.attempt_id
 ),
 
-held as (
+with_node as (
     select
-        attempt.attempt_id,
-        attempt.cluster,
-        list(distinct pod.node_uid order by pod.node_uid) as nodes
-    from intervals.lineage_attempts as attempt
-    inner join staged.pods as pod using (cluster, job, attempt)
-    semi join judged using (attempt_id)
-    where pod.node_uid is not null
-    group by attempt.attempt_id, attempt.cluster
+        candidate.cluster,
+        candidate.node_uid,
+        judged.lineage_id,
+        judged.world,
+        judged.config,
+        judged.attempt_id
+    from candidates as candidate
+    inner join holders as holder
+        on
+            candidate.cluster = holder.cluster
+            and candidate.node_uid = holder.node_uid
+            and candidate.started_ms < holder.known_end_ms
+            and candidate.ended_ms > holder.started_ms
+    inner join judged using (attempt_id)
 ),
 
 gangs as (
     select
-        row_number() over (
-            order by held.cluster, judged.lineage_id, judged.world, judged.config, held.nodes
-        ) as gang_id,
-        held.cluster,
-        judged.lineage_id,
-        judged.world,
-        judged.config,
-        held.nodes,
-        bool_or(judged.is_slow) as is_slow
-    from judged
-    inner join held using (attempt_id)
-    group by held.cluster, judged.lineage_id, judged.world, judged.config, held.nodes
-),
-
-slow_members as (
-    select gang_id, cluster, unnest(nodes) as node_uid
-    from gangs
-    where is_slow
-),
-
-candidates as (
-    select distinct cluster, node_uid
-    from (
-        select
-            one.cluster,
-            min(one.node_uid) as node_uid
-        from slow_members as one
-        inner join slow_members as other
-            on
-                one.cluster = other.cluster
-                and one.node_uid = other.node_uid
-                and one.gang_id < other.gang_id
-        group by one.cluster, one.gang_id, other.gang_id
-        having count(*) = 1
-    )
+        holder.attempt_id,
+        list(holder.node_uid order by holder.node_uid) as nodes
+    from holders as holder
+    semi join with_node on holder.lineage_id = with_node.lineage_id
+    group by holder.attempt_id
 ),
 
 compared as (
     select
-        candidate.cluster,
-        candidate.node_uid,
-        gang.is_slow,
-        list_contains(gang.nodes, candidate.node_uid) as has_node
-    from candidates as candidate
-    inner join gangs as gang using (cluster)
-    window in_lineage as (
-        partition by
-            candidate.cluster, candidate.node_uid, gang.lineage_id, gang.world, gang.config
-    )
+        lineage.cluster,
+        lineage.node_uid,
+        lineage.lineage_id,
+        lineage.world,
+        lineage.config,
+        gangs.nodes,
+        list_contains(gangs.nodes, lineage.node_uid) as has_node,
+        bool_or(judged.is_slow) as is_slow
+    from (
+        select distinct cluster, node_uid, lineage_id, world, config from with_node
+    ) as lineage
+    inner join judged
+        on
+            lineage.lineage_id = judged.lineage_id
+            and lineage.world = judged.world
+            and lineage.config = judged.config
+    inner join gangs on judged.attempt_id = gangs.attempt_id
+    left join with_node as during
+        on
+            lineage.cluster = during.cluster
+            and lineage.node_uid = during.node_uid
+            and lineage.world = during.world
+            and lineage.config = during.config
+            and judged.attempt_id = during.attempt_id
+    where not list_contains(gangs.nodes, lineage.node_uid) or during.attempt_id is not null
+    group by
+        lineage.cluster,
+        lineage.node_uid,
+        lineage.lineage_id,
+        lineage.world,
+        lineage.config,
+        gangs.nodes
+),
+
+comparable as (
+    select *
+    from compared
+    window in_lineage as (partition by cluster, node_uid, lineage_id, world, config)
     qualify bool_or(has_node) over in_lineage and bool_or(not has_node) over in_lineage
 ),
 
@@ -110,29 +163,35 @@ tallied as (
         count(*) filter (where has_node and is_slow) as slow_with,
         count(*) filter (where not has_node) as gangs_without,
         count(*) filter (where not has_node and is_slow) as slow_without
-    from compared
+    from comparable
     group by cluster, node_uid
-)
+),
 
-select *
-from (
+tossed as (
     select
         *,
-        -- The chance of so many heads or more among as many coins as there are gangs.
-        round(
-            list_sum(
-                list_transform(
-                    range(slow_with + gangs_without - slow_without, gangs_with + gangs_without + 1),
-                    lambda heads: exp(
-                        lgamma(gangs_with + gangs_without + 1)
-                        - lgamma(heads + 1)
-                        - lgamma(gangs_with + gangs_without - heads + 1)
-                        - (gangs_with + gangs_without) * ln(2)
-                    )
-                )
-            ),
-            9
-        ) as p_value
+        gangs_with + least(gangs_with, gangs_without) as coins,
+        -- Of those without, the share that was not slow, rounded down.
+        slow_with
+        + (gangs_without - slow_without) * least(gangs_with, gangs_without) // gangs_without as heads
     from tallied
 )
+
+select
+    * exclude (coins, heads),
+    round(
+        list_sum(
+            list_transform(
+                range(heads, coins + 1),
+                lambda more: exp(
+                    lgamma(coins + 1)
+                    - lgamma(more + 1)
+                    - lgamma(coins - more + 1)
+                    - coins * ln(2)
+                )
+            )
+        ),
+        9
+    ) as p_value
+from tossed
 where slow_with >= 2 and gangs_without - slow_without >= 2 and p_value < 0.05

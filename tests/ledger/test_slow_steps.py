@@ -179,13 +179,13 @@ def test_the_search_can_be_switched_off(model):
 # ------------------------------------------------------------------- whose node
 
 ATTEMPTS = """
-    attempt_id  lineage_id  cluster  job  attempt
-    1           1           c        A    1
-    2           1           c        A    2
-    3           2           c        B    1
-    4           2           c        B    2
-    5           3           c        C    1
-    6           3           c        C    2
+    attempt_id  lineage_id  cluster  job  attempt  started_ms  known_end_ms
+    1           1           c        A    1        100         200
+    2           1           c        A    2        200         300
+    3           2           c        B    1        100         200
+    4           2           c        B    2        200         300
+    5           3           c        C    1        200         300
+    6           3           c        C    2        300         400
 """
 SEGMENTS = """
     attempt_id  lineage_id  world  config  clean_count  median_ms  baseline_ms  is_slow
@@ -210,16 +210,18 @@ RECORDS = """
 """
 
 
-def given_gangs(model, nodes, segments=SEGMENTS, slow=SLOW, records=RECORDS):
+def given_gangs(  # noqa: PLR0913
+    model, nodes, segments=SEGMENTS, slow=SLOW, records=RECORDS, attempts=ATTEMPTS
+):
     """Three lineages with a slow and a good attempt each; nodes: of each attempt, by attempt_id."""
-    model.given("intervals.lineage_attempts", ATTEMPTS)
+    model.given("intervals.lineage_attempts", attempts)
     header, *rows = segments.strip().splitlines()
     lines = [f"{header}  zone  setting_id", *(f"{row}  0  0" for row in rows)]
     model.given("intervals.judged_segments", "\n".join(lines))
     model.given("intervals.slow_records", slow)
     model.given("intervals.visible_records", records)
     pods = [
-        f"c  {'AABBCC'[gang]}  {gang % 2 + 1}  p{gang}{node}  {node}"
+        f"c  {'AABBCCA'[gang]}  {(1, 2, 1, 2, 1, 2, 3)[gang]}  p{gang}{node}  {node}"
         for gang, names in enumerate(nodes)
         for node in names.split()
     ]
@@ -251,7 +253,7 @@ def test_a_node_that_slowness_follows_through_three_gangs_is_suspected(model):
 @pytest.mark.parametrize(
     "nodes",
     [
-        pytest.param(["bad n1", "n1", "bad n1", "n1", "bad n1", "n1 bad"], id="one was good"),
+        pytest.param(["bad n1", "n2", "bad n1", "n3", "bad n1", "n4"], id="the gang is always one"),
         pytest.param(["a b", "n1", "a b", "n2", "a b", "n3"], id="two nodes are always together"),
         pytest.param(["bad n1", "bad n2", "bad n3", "bad n4", "bad n5", "bad"], id="always there"),
         pytest.param(["a", "n1", "b", "n2", "c", "n3"], id="nothing in common"),
@@ -259,6 +261,36 @@ def test_a_node_that_slowness_follows_through_three_gangs_is_suspected(model):
 )
 def test_what_proves_nothing_suspects_no_node(model, nodes):
     given_gangs(model, nodes)
+
+    model.expect("intervals.slow_suspects", "cluster  node_uid")
+
+
+@pytest.mark.parametrize(
+    ("started_ms", "suspects"),
+    [
+        pytest.param(0, "c  bad  3  3  3  0  0.015625", id="before"),
+        # Six of seven agree: one in 16 by chance.
+        pytest.param(50, "", id="during"),
+    ],
+)
+def test_a_gang_that_was_good_in_the_meantime_speaks_for_the_node(model, started_ms, suspects):
+    given_gangs(
+        model,
+        ["bad n1", "n1 n2", "bad n3", "n3 n4", "n5 bad", "n5 n6", "bad n9"],
+        attempts=f"{ATTEMPTS}    7  1  c  A  3  {started_ms}  {started_ms + 100}",
+        segments=f"{SEGMENTS}    7  1  8  x  50  1000  1000  false",
+    )
+
+    header = "cluster  node_uid  gangs_with  slow_with  gangs_without  slow_without  p_value\n"
+    model.expect("intervals.slow_suspects", header + suspects)
+
+
+def test_two_slow_gangs_among_three_may_be_chance(model):
+    given_gangs(
+        model,
+        ["bad n1", "n1 n2", "bad n3", "n3 n4", "n5 bad", "n5 n6"],
+        slow="\n".join(SLOW.splitlines()[:4]),
+    )
 
     model.expect("intervals.slow_suspects", "cluster  node_uid")
 

@@ -105,11 +105,18 @@ FAILED = ("failed", "app.code", "application", 70)
             id="the watchdog carries an ECC error",
         ),
         pytest.param(
-            "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total "
-            "capacity of 10.75 GiB of which 10.50 MiB is free. Process 605868 has 10.74 GiB memory "
-            "in use.\n",
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a "
+            "total capacity of 10.75 GiB of which 10.50 MiB is free. Process 605868 has 5.84 GiB "
+            "memory in use. Process 605870 has 4.10 GiB memory in use.\n",
             ("failed", "app.config", "application", 70, 1),
             id="another process fills the GPU",
+        ),
+        pytest.param(
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a "
+            "total capacity of 79.15 GiB of which 1.20 GiB is free. Process 4242 has 77.94 GiB "
+            "memory in use. Of the allocated memory 75.10 GiB is allocated by PyTorch\n",
+            ("failed", "app.oom_gpu", "application", 70, 1),
+            id="the job itself fills the GPU, seen from a container",
         ),
         pytest.param(
             "OSError: [Errno 28] No space left on device: '/data/x'\n",

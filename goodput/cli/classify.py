@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
 import click
 
 from goodput.cli.common import Context
-from goodput.errors import GoodputError, NoData
+from goodput.errors import GoodputError, NoData, UsageError
 
 if TYPE_CHECKING:
     from goodput.logs.classify import AttemptVerdict, LogVerdict, StepCount
@@ -43,16 +43,24 @@ def command(context: Context, files: tuple[str, ...], tz: str | None, output: st
     from goodput.cli.output import print_rows
     from goodput.logs import LogHints
     from goodput.logs.classify import classify_log
+    from goodput.logs.paths import printable
 
     _ = context.settings  # puts the user's catalogue into use
     now_ms = round(datetime.now(UTC).timestamp() * 1000)
     answers, errors = [], []
     for file in files:
-        source = sys.stdin.buffer if file == "-" else file
+        name = printable(file)
+        hints = LogHints(tz=tz, path=name)
         try:
-            answers.append((file, classify_log(source, LogHints(tz=tz), now_ms=now_ms)))
+            verdict = classify_log(_source(file), hints, now_ms=now_ms)
         except GoodputError as error:
             errors.append(error)
+            continue
+        answers.append((name, verdict))
+        if verdict.damage is not None:
+            click.echo(
+                f"note: {name}: {verdict.damage.reason}, up to line {verdict.lines}", err=True
+            )
     if output == "json":
         click.echo(json.dumps([answer(file, verdict) for file, verdict in answers], indent=1))
     else:
@@ -63,6 +71,21 @@ def command(context: Context, files: tuple[str, ...], tz: str | None, output: st
         raise errors[0]
     if not any(verdict.bytes for _, verdict in answers):
         raise NoData("there is nothing in these files; name logs that have been written to")
+
+
+def _source(file: str) -> str | IO[bytes]:
+    """What to read.
+
+    Raises:
+        UsageError: it is standard input, and there is none.
+    """
+    if file != "-":
+        return file
+    # None if the descriptor is closed; the stubs do not know.
+    stdin: TextIO | None = sys.stdin
+    if stdin is None:
+        raise UsageError("standard input is closed; name a file, or pipe a log into -")
+    return stdin.buffer
 
 
 def answer(file: str, verdict: LogVerdict) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Rows on stdout: as a table for people, JSON or CSV for programs, Parquet for other tools.
 
 JSON keeps values exact: whole numbers of any size as numbers, decimals as texts, instants as
-RFC 3339 in UTC, lists as lists. What a terminal would obey is shown escaped in tables.
+RFC 3339 in UTC, lists as lists. In CSV, a text that a spreadsheet would take for a formula has a
+quote before it. What a terminal would obey is shown escaped in tables.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import csv
 import io
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
@@ -23,6 +25,8 @@ import duckdb
 from goodput.errors import UsageError
 
 _CELL_WIDTH = 100
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 def print_result(result: duckdb.DuckDBPyRelation, form: str) -> None:
@@ -104,6 +108,9 @@ def _print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def _csv_cell(value: Any) -> Any:
+    # A spreadsheet would compute it, and texts come from the cluster.
+    if isinstance(value, str) and value.startswith(_FORMULA) and not _NUMBER.fullmatch(value):
+        return f"'{value}"
     plain = json_value(value)
     nested = isinstance(plain, list | dict)
     return json.dumps(plain, ensure_ascii=False) if nested or isinstance(plain, bool) else plain

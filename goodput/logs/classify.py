@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from goodput.errors import SourceUnreachable
 from goodput.logs.assemble import SURVIVED_STEPS, Checkpoint, Segment
 from goodput.logs.findings import Finding, classes, finding
 from goodput.logs.hints import LogHints
 from goodput.logs.reader import ScannedLog, scan_log
+from goodput.logs.reading import Flaw
 from goodput.logs.signatures import unknown_error
 from goodput.logs.steps import Step, median_seconds
 
@@ -87,6 +89,8 @@ class LogVerdict:
         attempts: all attempts in the file.
         xids: NVIDIA Xids named, each once, in order of appearance.
         restarts: attempts after the first, and restarts within an attempt.
+        damage: what ended the reading before the end of the file: compressed data that are cut
+            off or broken.
     """
 
     format: str
@@ -96,6 +100,7 @@ class LogVerdict:
     restarts: int
     lines: int
     bytes: int
+    damage: Flaw | None
 
     @property
     def steps(self) -> StepCount | None:
@@ -120,9 +125,15 @@ def classify_log(
             says that it is not.
 
     Raises:
-        SourceUnreachable, UsageError: as scan_log.
+        SourceUnreachable: the log cannot be read to its end.
+        UsageError: as scan_log.
     """
     log = scan_log(source, hints or LogHints())
+    if log.reader.is_unreadable and log.reader.damage is not None:
+        raise SourceUnreachable(
+            f"cannot read {log.path} to its end: {log.reader.damage.value}; check the disk or the"
+            " network that it lies on"
+        )
     found = [finding(evidence) for evidence in log.scanner.evidence]
     starts = [segment.first_line for segment in log.segments]
     attempts = []
@@ -138,6 +149,7 @@ def classify_log(
         restarts=len(attempts) - 1 + sum(r.in_process for a in log.segments for r in a.restores),
         lines=log.reader.lines,
         bytes=log.reader.size,
+        damage=log.reader.damage,
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from functools import cache
+from pathlib import Path
 
 from goodput._resources import catalog_dir
 
@@ -24,6 +26,11 @@ _EXTENSION = re.compile(r"\.(?:log|txt|out|err|jsonl?|ndjson)$")
 def _shapes() -> tuple[re.Pattern[str], ...]:
     data = tomllib.loads((catalog_dir() / "log_paths.toml").read_text(encoding="utf-8"))
     return tuple(re.compile(shape["regex"]) for shape in data["path"])
+
+
+def printable(path: Path | str) -> str:
+    """The path as text: bytes of a name that are not UTF-8 as escapes, such as \\xff."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def facts_of_path(path: str) -> dict[str, str]:

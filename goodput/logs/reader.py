@@ -15,7 +15,7 @@ from goodput.logs.bars import is_bar, training_bar
 from goodput.logs.clock import LogClock, zone_named
 from goodput.logs.formats import Format, load_formats
 from goodput.logs.hints import LogHints
-from goodput.logs.paths import stream_of_path
+from goodput.logs.paths import printable, stream_of_path
 from goodput.logs.reading import BlockReader, open_log
 from goodput.logs.rows import LogRows, Row
 from goodput.logs.scan import Event, Evidence, Scanner
@@ -93,7 +93,7 @@ def scan_log(source: Path | str | IO[bytes], hints: LogHints) -> ScannedLog:
         SourceUnreachable: the file cannot be opened.
         UsageError: the zone of the hints does not exist, or a format file is faulty.
     """
-    path = hints.path or (str(source) if isinstance(source, (str, Path)) else "stream")
+    path = hints.path or (printable(source) if isinstance(source, (str, Path)) else "stream")
     formats = load_formats(hints.formats)
     clock = LogClock(zone_named(hints.tz) if hints.tz else None, hints.year)
     scanner = Scanner(formats, load_signatures(), clock)

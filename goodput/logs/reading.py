@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, cast
@@ -14,6 +14,7 @@ import zstandard
 from isal import isal_zlib
 
 from goodput.errors import SourceUnreachable
+from goodput.logs.paths import printable
 
 BLOCK_BYTES = 1 << 20
 # A longer line is binary or a dump; its head still says what it is.
@@ -24,7 +25,7 @@ _LONG_SPAN = 1 << 14
 _LINE_FEED = 10
 # What unpacking raises; the stubs of isal take its error for an instance.
 _UNZIP = cast(type[Exception], isal_zlib.error)
-_DAMAGE = (EOFError, OSError, _UNZIP, zlib.error, zstandard.ZstdError)
+_DAMAGE = (EOFError, _UNZIP, zlib.error, zstandard.ZstdError)
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
@@ -70,13 +71,19 @@ class Block:
 
 @dataclass(slots=True)
 class BlockReader:
-    """Cuts a stream into blocks that end at a line end; counts lines and bytes, notes flaws."""
+    """Cuts a stream into blocks that end at a line end; counts lines and bytes, notes flaws.
+
+    Attributes:
+        damage: the flaw that ended the reading before the end of the stream.
+        is_unreadable: whether that was the disk's or the network's, not the data's.
+    """
 
     stream: ByteSource
     lines: int = 0
     size: int = 0
     flaws: list[Flaw] = field(default_factory=list)
-    _is_damaged: bool = False
+    damage: Flaw | None = None
+    is_unreadable: bool = False
     _is_binary: bool = False
 
     def __iter__(self) -> Iterator[Block]:
@@ -111,18 +118,26 @@ class BlockReader:
         self.lines += not is_whole
 
     def _read(self, room: memoryview) -> int:
-        """Fills the room; of a damaged compressed file, with what comes before the damage."""
+        """Fills the room; of a damaged file, with what comes before the damage."""
         size = 0
-        if self._is_damaged:
+        if self.damage is not None:
             return 0
         try:
             while size < len(room) and (count := self.stream.readinto1(room[size:])):
                 size += count
         except _DAMAGE as error:
-            self._is_damaged = True
             reason = "the compressed data are cut off or damaged; the part before was read"
-            self.flaws.append(Flaw(self.lines + 1, "", str(error)[:200], reason))
+            self._stop(str(error), reason)
+        except OSError as error:
+            self.is_unreadable = True
+            self._stop(
+                error.strerror or str(error), "reading failed; only the part before was read"
+            )
         return size
+
+    def _stop(self, error: str, reason: str) -> None:
+        self.damage = Flaw(self.lines + 1, "", error[:200], reason)
+        self.flaws.append(self.damage)
 
     def _count(self, block: Block) -> None:
         self.size += len(block.data)
@@ -165,19 +180,22 @@ def open_log(source: Path | str | IO[bytes]) -> Iterator[ByteSource]:
     """Opens a log for reading bytes and unpacks it by what it is, not by its name.
 
     Raises:
-        SourceUnreachable: the file cannot be opened.
+        SourceUnreachable: the file cannot be opened, or not even its first bytes be read.
     """
-    if not isinstance(source, (str, Path)):
-        yield _unpacked(source)
-        return
-    try:
-        raw = Path(source).open("rb")  # noqa: SIM115  # closed below, whatever the caller does
-    except OSError as error:
-        raise SourceUnreachable(
-            f"cannot read {source}: {error.strerror}; check the path and its permissions"
-        ) from None
-    with raw:
-        yield _unpacked(raw)
+    with ExitStack() as opened:
+        try:
+            if isinstance(source, (str, Path)):
+                stream = _unpacked(opened.enter_context(Path(source).open("rb")))
+            else:
+                stream = _unpacked(source)
+        except OSError as error:
+            name = "the stream"
+            if isinstance(source, (str, Path)):
+                name = printable(source)
+            raise SourceUnreachable(
+                f"cannot read {name}: {error.strerror or error}; check the path and its permissions"
+            ) from None
+        yield stream
 
 
 def _unpacked(raw: IO[bytes]) -> ByteSource:

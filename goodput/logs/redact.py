@@ -13,6 +13,13 @@ from goodput._resources import catalog_folders
 from goodput.errors import UsageError
 
 
+# Unicode's format characters (category Cf) of no script of its own, fillers, variation selectors.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+
+
 @dataclass(frozen=True)
 class Redaction:
     """One kind of text that is not kept; the group `keep`, if there is one, is."""
@@ -55,7 +62,12 @@ def _parse(path: Path) -> list[Redaction]:
 
 
 def redact(text: str) -> str:
-    """A text without tokens, keys, passwords and e-mail addresses."""
+    """A text without tokens, keys, passwords and e-mail addresses, and without what is invisible.
+
+    A zero-width character within `token=` would keep the expressions from knowing it.
+    """
+    if not text.isascii():
+        text = _INVISIBLE.sub("", text)
     for redaction in redactions():
         text = redaction.apply(text)
     return text

@@ -7,6 +7,7 @@ entries of that instant may not have fitted. What comes twice is left out here.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -24,6 +25,8 @@ _PIECE = 1 << 18
 _BAD_QUERY = 400
 # What was found in a line (Loki 3: its level) is not to be mixed into the labels of its stream.
 _LABELS_APART = {"X-Loki-Response-Encoding-Flags": "categorize-labels"}
+_NUMBERS = ("matrix", "vector", "scalar")
+_INSTANT = re.compile("[0-9]{1,19}")
 _LIMIT_WORDS = "max entries limit"
 
 
@@ -62,7 +65,7 @@ class Loki:
 
         Raises:
             SourceUnreachable: no usable answer, or not allowed to ask, or more entries of one
-                instant than a page holds.
+                instant than a page holds, or pages that do not go on.
             UsageError: the query is none.
         """
         seen: set[Entry] = set()
@@ -70,18 +73,27 @@ class Loki:
         while True:
             page = self._page(query, at_ns, end_ns)
             # Servers have been seen to answer with entries from before the start.
-            fresh = [e for e in page if start_ns <= e.at_ns < end_ns and e not in seen]
+            fresh = [e for e in page if at_ns <= e.at_ns < end_ns and e not in seen]
             yield from fresh
             if len(page) < self.page_entries:
                 return
             if not fresh:
-                raise SourceUnreachable(
-                    f"{self._access.url} has more than {self.page_entries} entries of one instant;"
-                    " allow larger pages (limits_config: max_entries_limit_per_query) and name"
-                    " their size with --loki-page"
-                )
-            at_ns = page[-1].at_ns
+                raise self._stuck(page, at_ns)
+            at_ns = fresh[-1].at_ns
             seen = {entry for entry in page if entry.at_ns == at_ns}
+
+    def _stuck(self, page: list[Entry], at_ns: int) -> SourceUnreachable:
+        """Why a full page has nothing new."""
+        if sum(entry.at_ns == at_ns for entry in page) > self.page_entries // 2:
+            return SourceUnreachable(
+                f"{self._access.url} has more than {self.page_entries} entries of one instant;"
+                " allow larger pages (limits_config: max_entries_limit_per_query) and name"
+                " their size with --loki-page"
+            )
+        return SourceUnreachable(
+            f"{self._access.url} answers with the same entries whatever `start` it is asked for;"
+            f" name Loki itself with {self._access.option}, not what stands before it"
+        )
 
     def _page(self, query: str, start_ns: int, end_ns: int) -> list[Entry]:
         def ask() -> list[Entry]:
@@ -119,10 +131,12 @@ class Loki:
             raise refused(self._access, response.status_code, words, response)
         try:
             data = json.loads(body)["data"]
-            if data["resultType"] != "streams":
+            if data["resultType"] in _NUMBERS:
                 raise UsageError(
                     f"the query gives {data['resultType']} and no lines; take the metric out of it"
                 )
+            if data["resultType"] != "streams":
+                raise Transient("the answer is none of Loki's")
             found = [entry for stream in data["result"] for entry in _of_stream(stream)]
         except (ValueError, KeyError, TypeError, RecursionError):
             raise Transient("the answer is none of Loki's, or only half of one") from None
@@ -130,10 +144,14 @@ class Loki:
 
 
 def _of_stream(stream: dict[str, Any]) -> Iterator[Entry]:
+    if not isinstance(stream["stream"], dict):
+        raise TypeError
     labels = json.dumps(stream["stream"], sort_keys=True)
     # A third element holds what is set apart from the labels.
     for at, line, *_ in stream["values"]:
-        yield Entry(int(at), labels, str(line))
+        if not isinstance(line, str) or not _INSTANT.fullmatch(at):
+            raise TypeError
+        yield Entry(int(at), labels, line)
 
 
 def _body(response: requests.Response) -> bytes:

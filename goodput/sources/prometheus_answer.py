@@ -104,7 +104,7 @@ def _split_off(text: bytes) -> tuple[bytes, bytes]:
     whole = (text if text.startswith(_SERIES) else _SERIES + text).decode(errors="replace")
     try:
         _, end = json.JSONDecoder().raw_decode(whole)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise BadAnswer("it was cut off") from None
     return whole[:end].encode(), whole[end:].encode()
 

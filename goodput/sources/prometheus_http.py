@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import requests
 from prometheus_api_client import PrometheusConnect
@@ -18,6 +18,7 @@ from goodput.sources.web import Access, lost, open_session, patiently, refused
 T = TypeVar("T")
 
 _PIECE = 1 << 18
+_MAX_COUNT = 1 << 53
 _TOO_MUCH = {400, 413, 422}
 _TOO_MUCH_WORDS = ("too many", "exceed", "limit", "too large", "out of memory")
 
@@ -69,14 +70,17 @@ class Prometheus:
 
         def ask() -> int:
             try:
-                rows = self._connect.custom_query(
-                    f"count({selector})", params={"time": _seconds(at_ms)}
+                return _counted(
+                    self._connect.custom_query(
+                        f"count({selector})", params={"time": _seconds(at_ms)}
+                    )
                 )
             except PrometheusApiClientException as error:
                 raise self._refused(_status_in(error), str(error).encode()) from None
-            except (requests.RequestException, ValueError, KeyError) as error:
+            except (requests.RequestException, BadAnswer) as error:
                 raise lost(self._access, error) from None
-            return int(float(rows[0]["value"][1])) if rows else 0
+            except (ValueError, KeyError, TypeError, RecursionError):
+                raise lost(self._access, BadAnswer("it is none of Prometheus")) from None
 
         try:
             return patiently(self._access, ask)
@@ -175,6 +179,25 @@ def _close(answer: Future[requests.Response]) -> None:
         answer.result().close()
 
 
+def _counted(rows: Any) -> int:
+    """The number in the answer to `count(…)`, which is empty where there is nothing to count.
+
+    Raises:
+        BadAnswer: there is no such number in it.
+    """
+    if rows == []:
+        return 0
+    try:
+        (row,) = rows
+        _, text = row["value"]
+        number = float(text)
+    except (ValueError, KeyError, TypeError, OverflowError):
+        raise BadAnswer("it is no count of series") from None
+    if not (number.is_integer() and 0 <= number <= _MAX_COUNT):
+        raise BadAnswer(f"it counts {number} series")
+    return int(number)
+
+
 def _question(selector: str, span: Span) -> _Question:
     start_ms, end_ms = span
     return _Question(f"{selector}[{end_ms - start_ms}ms]", end_ms - 1)
@@ -186,7 +209,7 @@ def _body(response: requests.Response) -> bytes:
 
 def _status_in(error: PrometheusApiClientException) -> int:
     """The status in the package's message, which has no field for it."""
-    digits = [word for word in str(error).split() if word.isdigit()]
+    digits = [word for word in str(error).split() if word.isdecimal()]
     return int(digits[0]) if digits else 0
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urljoin
 
 import requests
 import stamina
@@ -120,6 +121,32 @@ class _Bearer(AuthBase):
         return request
 
 
+class _Session(requests.Session):
+    """Follows a server's redirects only to itself: our headers say who we are.
+
+    The library itself takes no more than Authorization out of what goes to another host.
+    """
+
+    def __init__(self, access: Access) -> None:
+        super().__init__()
+        self._access = access
+
+    def get_redirect_target(self, resp: requests.Response) -> str | None:
+        target = super().get_redirect_target(resp)
+        if target is not None and self._leads_away(resp.url, target):
+            raise SourceUnreachable(
+                f"{self._access.url} sends us on to another server, {target[:200]!r}, which would"
+                f" see our headers; name it with {self._access.option} if you trust it"
+            )
+        return target
+
+    def _leads_away(self, url: str, target: str) -> bool:
+        try:
+            return self.should_strip_auth(url, urljoin(url, target))
+        except ValueError:
+            return True
+
+
 def open_session(access: Access) -> requests.Session:
     """Connections to a server.
 
@@ -135,7 +162,7 @@ def open_session(access: Access) -> requests.Session:
     for file in (access.ca, *(access.certificate or ())):
         if file is not None and not Path(file).is_file():
             raise UsageError(f"there is no file {file}; see --ca, --cert and --key")
-    session = requests.Session()
+    session = _Session(access)
     session.cert = access.certificate
     if access.ca:
         session.verify = access.ca
@@ -206,11 +233,12 @@ def refused(
 def _retry_after(response: requests.Response | None) -> float | None:
     """Seconds of a Retry-After header, given as a number or a date."""
     text = response.headers.get("Retry-After", "") if response is not None else ""
-    if text.isdigit():
+    # Other scripts have digits, too, that are no numbers.
+    if text.isascii() and text.isdigit():
         return float(text)
     try:
         at = email.utils.parsedate_to_datetime(text)
-    except ValueError:
+        at = at.replace(tzinfo=at.tzinfo or UTC)
+        return max((at - datetime.now(UTC)).total_seconds(), 0.0)
+    except (ValueError, OverflowError):
         return None
-    at = at.replace(tzinfo=at.tzinfo or UTC)
-    return max((at - datetime.now(UTC)).total_seconds(), 0.0)

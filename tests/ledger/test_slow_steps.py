@@ -210,9 +210,7 @@ RECORDS = """
 """
 
 
-def given_gangs(  # noqa: PLR0913
-    model, nodes, segments=SEGMENTS, slow=SLOW, records=RECORDS, attempts=ATTEMPTS
-):
+def given_gangs(model, nodes, segments=SEGMENTS, slow=SLOW, records=RECORDS, attempts=ATTEMPTS):
     """Three lineages with a slow and a good attempt each; nodes: of each attempt, by attempt_id."""
     model.given("intervals.lineage_attempts", attempts)
     header, *rows = segments.strip().splitlines()

@@ -7,7 +7,7 @@ element in each value for what is no label; 400 in words for a query or a limit 
 import json
 import re
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -21,6 +21,8 @@ class FakeLoki:
         entries: of each stream, its labels and [nanoseconds, line] pairs.
         most: the largest limit that it takes.
         early: an entry from before the start that it answers with, as it has been seen to do.
+        drips: whether bytes come one by one and never all.
+        fixed: a body that it answers with whatever is asked, or a status, a body and headers.
         faults: what befalls the next requests, first one first: a status, or "cut".
         requests: parameters of each request.
         headers: of each request.
@@ -30,6 +32,8 @@ class FakeLoki:
         self.entries = []
         self.most = 5000
         self.early = None
+        self.drips = False
+        self.fixed = None
         self.faults = []
         self.requests = []
         self.headers = []
@@ -84,12 +88,27 @@ class _Handler(BaseHTTPRequestHandler):
         fault = loki.faults.pop(0) if loki.faults else None
         if fault and fault != "cut":
             return self.reply(fault, "too many outstanding requests")
+        if loki.drips:
+            return self.drip()
+        if loki.fixed is not None:
+            return self.reply(*(loki.fixed if isinstance(loki.fixed, tuple) else (200, loki.fixed)))
         return self.reply(*loki.answer(parameters), cut=40 if fault else None)
 
-    def reply(self, status, body, cut=None):
+    def drip(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "1000000")
+        self.end_headers()
+        self.close_connection = True
+        with suppress(OSError):
+            while not self.server.stopped.wait(0.01):
+                self.wfile.write(b" ")
+
+    def reply(self, status, body, headers=(), cut=None):
         data = (body if isinstance(body, str) else json.dumps(body)).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(data)))
+        for header in headers:
+            self.send_header(*header)
         self.end_headers()
         self.wfile.write(data[:cut])
         if cut is not None:
@@ -102,11 +121,13 @@ def running():
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
     server.loki = FakeLoki()
+    server.stopped = threading.Event()
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield server.loki, f"http://127.0.0.1:{server.server_address[1]}"
     finally:
+        server.stopped.set()
         server.shutdown()
         thread.join()
         server.server_close()

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, TextIO
 import click
 
 from goodput.cli.common import Context
-from goodput.errors import GoodputError, NoData, UsageError
+from goodput.errors import GoodputError, NoData, SourceUnreachable, UsageError
 
 if TYPE_CHECKING:
     from goodput.logs.classify import AttemptVerdict, LogVerdict, StepCount
@@ -47,7 +47,8 @@ def command(context: Context, files: tuple[str, ...], tz: str | None, output: st
 
     _ = context.settings  # puts the user's catalogue into use
     now_ms = round(datetime.now(UTC).timestamp() * 1000)
-    answers, errors = [], []
+    answers: list[tuple[str, LogVerdict]] = []
+    errors: list[GoodputError] = []
     for file in files:
         name = printable(file)
         hints = LogHints(tz=tz, path=name)
@@ -55,6 +56,9 @@ def command(context: Context, files: tuple[str, ...], tz: str | None, output: st
             verdict = classify_log(_source(file), hints, now_ms=now_ms)
         except GoodputError as error:
             errors.append(error)
+            continue
+        except OSError as error:
+            errors.append(SourceUnreachable(f"cannot read {name}: {error.strerror or error}"))
             continue
         answers.append((name, verdict))
         if verdict.damage is not None:

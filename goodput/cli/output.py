@@ -96,7 +96,7 @@ def _print_json(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 def _print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
+    writer = csv.writer(_UnixLines(buffer), lineterminator="\r\n")
     writer.writerow(names)
     for row in rows:
         writer.writerow([_csv_cell(value) for value in row])
@@ -105,6 +105,16 @@ def _print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
             buffer.seek(0)
             buffer.truncate()
     _write(buffer.getvalue())
+
+
+class _UnixLines:
+    """Takes rows that end in CR LF: only so does the library quote cells with either of them."""
+
+    def __init__(self, buffer: io.StringIO) -> None:
+        self._buffer = buffer
+
+    def write(self, row: str) -> int:
+        return self._buffer.write(row.removesuffix("\r\n") + "\n")
 
 
 def _csv_cell(value: Any) -> Any:

@@ -29,7 +29,7 @@ def _shapes() -> tuple[re.Pattern[str], ...]:
 
 
 def printable(path: Path | str) -> str:
-    """The path as text: bytes of a name that are not UTF-8 as escapes, such as \\xff."""
+    r"""The path as text: bytes of a name that are not UTF-8 as escapes, such as \xff."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 

@@ -181,19 +181,18 @@ def open_log(source: Path | str | IO[bytes]) -> Iterator[ByteSource]:
 
     Raises:
         SourceUnreachable: the file cannot be opened, or not even its first bytes be read.
+        OSError: the same of a stream.
     """
+    if not isinstance(source, (str, Path)):
+        yield _unpacked(source)
+        return
     with ExitStack() as opened:
         try:
-            if isinstance(source, (str, Path)):
-                stream = _unpacked(opened.enter_context(Path(source).open("rb")))
-            else:
-                stream = _unpacked(source)
+            stream = _unpacked(opened.enter_context(Path(source).open("rb")))
         except OSError as error:
-            name = "the stream"
-            if isinstance(source, (str, Path)):
-                name = printable(source)
             raise SourceUnreachable(
-                f"cannot read {name}: {error.strerror or error}; check the path and its permissions"
+                f"cannot read {printable(source)}: {error.strerror}; check the path and its"
+                " permissions"
             ) from None
         yield stream
 

@@ -12,8 +12,7 @@ from typing import Any
 from goodput._resources import catalog_folders
 from goodput.errors import UsageError
 
-
-# Unicode's format characters (category Cf) of no script of its own, fillers, variation selectors.
+# Unicode's format characters (category Cf), fillers, variation selectors.
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
@@ -62,12 +61,18 @@ def _parse(path: Path) -> list[Redaction]:
 
 
 def redact(text: str) -> str:
-    """A text without tokens, keys, passwords and e-mail addresses, and without what is invisible.
+    """A text without tokens, keys, passwords and e-mail addresses.
 
-    A zero-width character within `token=` would keep the expressions from knowing it.
+    A zero-width character in `token=` hides it from the expressions, not from a reader: where they
+    find more without what is invisible, that goes, too.
     """
-    if not text.isascii():
-        text = _INVISIBLE.sub("", text)
+    bare = text if text.isascii() else _INVISIBLE.sub("", text)
+    if bare != text and (safe := _applied(bare)) != bare:
+        return safe
+    return _applied(text)
+
+
+def _applied(text: str) -> str:
     for redaction in redactions():
         text = redaction.apply(text)
     return text

@@ -35,6 +35,7 @@ LEASES_OF_NODES = "kube-node-lease"
 _NODE_EVENTS = ("default", {"fieldSelector": "involvedObject.kind=Node"})
 _BAD_REQUEST = 400
 _SELECTED_ROLES = frozenset({"pod", "workload"})
+_NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _EQUALITY = re.compile(r"\s*(?P<key>[\w./-]+)\s*==?\s*(?P<value>[\w.-]*)\s*")
 
 
@@ -64,12 +65,18 @@ def chosen_namespaces(api: KubernetesApi, scope: Scope) -> tuple[str | None, ...
     """
     if not scope.namespaces and not scope.left_out:
         return (None,)
-    names = scope.namespaces or [
-        item["metadata"]["name"]
-        for page in pages(api, "/api/v1/namespaces", {})
-        for item in page.items
-    ]
+    names = scope.namespaces or tuple(_listed_namespaces(api))
     return tuple(name for name in names if name not in scope.left_out)
+
+
+def _listed_namespaces(api: KubernetesApi) -> Iterator[str]:
+    """The names by which the server's namespaces can be asked for; others are no names."""
+    for page in pages(api, "/api/v1/namespaces", {}):
+        for item in page.items:
+            metadata = item.get("metadata") if isinstance(item, dict) else None
+            name = metadata.get("name") if isinstance(metadata, dict) else None
+            if isinstance(name, str) and _NAMESPACE.fullmatch(name):
+                yield name
 
 
 @dataclass(frozen=True, slots=True)

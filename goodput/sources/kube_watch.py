@@ -17,11 +17,14 @@ from typing import Any
 
 import duckdb
 
-from goodput.errors import SourceUnreachable
+from goodput.errors import SourceUnreachable, UsageError
 from goodput.lake import Lake
+from goodput.sources.artefact import quarantine_row
+from goodput.sources.kube_fields import clean_text
 from goodput.sources.kube_objects import read_page
 from goodput.sources.kube_snapshot import Batch, KubeList, Scope, take_kubernetes
 from goodput.sources.kubernetes_api import KubernetesApi, Refused, Unanswered
+from goodput.sources.publisher import QUARANTINE
 
 _CHANGES = frozenset({"ADDED", "MODIFIED", "DELETED"})
 _GONE = 410
@@ -93,6 +96,30 @@ class _Change:
     observed_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class _NoChange:
+    """What came in the place of a change.
+
+    Attributes:
+        message: what the server says; None for a line that cannot be read, of which nothing is
+            kept, as it may be half an object with all of its secrets.
+        reason: why it is no change.
+    """
+
+    of: KubeList
+    message: str | None
+    reason: str
+
+
+class _BadLine(Exception):
+    """A line is no change; the watch must begin again."""
+
+    def __init__(self, message: str | None, reason: str) -> None:
+        super().__init__(reason)
+        self.message = message
+        self.reason = reason
+
+
 class _Expired(Exception):
     """The server has forgotten the version that a watch wants to begin at."""
 
@@ -125,7 +152,7 @@ class _Watch:
         self._say = say
         self._over = threading.Event()
         self._until = time.monotonic() + pace.look_s
-        self._changes: queue.Queue[_Change] = queue.Queue(_MAX_WAITING)
+        self._changes: queue.Queue[_Change | _NoChange] = queue.Queue(_MAX_WAITING)
         self._expired: set[str] = set()
 
     def run(self, looked: Iterable[tuple[KubeList, str]], batch: Batch, cluster: str) -> None:
@@ -174,8 +201,16 @@ class _Watch:
                 if left <= 0:
                     return
 
-    def _keep(self, change: _Change, batch: Batch, cluster: str) -> None:
+    def _keep(self, change: _Change | _NoChange, batch: Batch, cluster: str) -> None:
         source, resource = change.of.source, change.of.resource
+        if isinstance(change, _NoChange):
+            hints = {"cluster": cluster, "file": source}
+            table = "kube_events" if resource.kind.role == "event" else "kube_objects"
+            row = quarantine_row(
+                hints, None, change.message, change.reason, table=table, column=None
+            )
+            batch.add({QUARANTINE: [row]}, source)
+            return
         # An event that is deleted has only run out of its time, and was taken before.
         is_over = resource.kind.role == "event" and change.value["type"] == "DELETED"
         if change.value["type"] in _CHANGES and not is_over:
@@ -193,6 +228,7 @@ class _Watch:
     def _follow(self, each: KubeList, starts: list[str]) -> None:
         """Watches one list, again and again from where it was."""
         version = starts.pop()
+        stuck_at = None
         while not self._is_over():
             try:
                 for change in self._watch(each, version):
@@ -208,7 +244,14 @@ class _Watch:
             except Refused as refused:
                 self._say(f"{each.name}: not watched ({refused})")
                 return
-            except (Unanswered, SourceUnreachable):
+            except _BadLine as bad:
+                self._hand_over(_NoChange(each, bad.message, bad.reason))
+                if starts and version == stuck_at:
+                    version = starts.pop()  # it cannot be passed; the look saw what came of it
+                stuck_at = version
+                self._over.wait(self._pace.pause_s)
+            except (Unanswered, SourceUnreachable, UsageError):
+                # Of the user only as far as a new sign-in goes, which may work the next time.
                 self._over.wait(self._pace.pause_s)
 
     def _watch(self, each: KubeList, version: str) -> Iterator[_Change]:
@@ -226,7 +269,8 @@ class _Watch:
                 if value["type"] == "ERROR":
                     if value["object"].get("code") == _GONE:
                         raise _Expired
-                    raise Unanswered(f"the watch ended: {value['object'].get('message')}")
+                    message = clean_text(value["object"].get("message"))
+                    raise _BadLine(message, "the server ended the watch with an error")
                 found = value["object"]["metadata"]["resourceVersion"]
                 yield _Change(each, value, found, self._api.now())
         except Refused as refused:
@@ -234,7 +278,7 @@ class _Watch:
                 raise _Expired from None
             raise
 
-    def _hand_over(self, change: _Change) -> bool:
+    def _hand_over(self, change: _Change | _NoChange) -> bool:
         """Waits for room; false when it is over."""
         while not self._over.is_set():
             try:
@@ -246,15 +290,19 @@ class _Watch:
 
 
 def _json_line(line: bytes) -> dict[str, Any]:
-    """A line of a watch.
+    """A line of a watch; the object of an ERROR may be empty.
 
     Raises:
-        Unanswered: it is half a line, or none of a watch.
+        _BadLine: it is half a line, or none of a watch.
     """
     try:
         value = json.loads(line)
-        if value["type"] != "ERROR":
-            value["object"]["metadata"]["resourceVersion"].strip()
+        kind, found = value["type"], value.get("object")
+        if kind == "ERROR":
+            return {"type": kind, "object": found if isinstance(found, dict) else {}}
+        version = found["metadata"]["resourceVersion"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise Unanswered("half a line of a watch") from None
-    return {"type": value["type"], "object": value["object"]}
+        kind = found = version = None
+    if not (isinstance(kind, str) and isinstance(version, str) and version):
+        raise _BadLine(None, "half a line of a watch, or no change of an object")
+    return {"type": kind, "object": found}

@@ -8,8 +8,10 @@ what this account may do, which the server answers and forgets.
 from __future__ import annotations
 
 import json
+import math
 import os
 import ssl
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -36,6 +38,10 @@ _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _UNAUTHORIZED = 401
 _CHUNK_BYTES = 64 << 10
 _LONGEST_WAIT_S = 60.0
+# etcd holds no object of more than some MB.
+_LONGEST_LINE_BYTES = 32 << 20
+# Kubernetes is of 2015, and instants at the end of the calendar overflow.
+_CLOCK_YEARS = range(2015, 9999)
 # A Date header has whole seconds, and an answer takes its time.
 _AGREE = timedelta(seconds=2)
 
@@ -45,10 +51,14 @@ stamina.instrumentation.set_on_retry_hooks([])
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a request may take, all in seconds, and how often it is tried."""
+    """How long a request may take, all in seconds, and how often it is tried.
+
+    `read_s` is the longest silence, `body_s` the time for a whole body or a line of a watch.
+    """
 
     connect_s: float = 5.0
     read_s: float = 60.0
+    body_s: float = 120.0
     attempts: int = 6
     total_s: float = 180.0
     first_wait_s: float = 0.5
@@ -85,7 +95,8 @@ class Unanswered(Exception):
     """No usable answer came, however often it was tried.
 
     Attributes:
-        status: the HTTP status of the last answer; None if there was none, or half of one.
+        status: the HTTP status of the last answer, also of one that is no use; None if there was
+            no answer at all.
         retry_after_s: how long the server asked to be left alone.
     """
 
@@ -140,7 +151,8 @@ class KubernetesApi:
 
         Raises:
             Refused: the server said no.
-            Unanswered: there was no connection, or it broke, however often it was tried.
+            Unanswered: there was no connection, or it broke or was too slow, however often it was
+                tried.
         """
 
         def ask() -> datetime:
@@ -149,12 +161,10 @@ class KubernetesApi:
             response = self._open(path, parameters, "identity")
             try:
                 if response.status != _OK:
-                    self._refuse(response, response.read())
-                for chunk in response.stream(_CHUNK_BYTES):
+                    self._refuse(response, self._body(response))
+                for chunk in _chunks(response, self._patience.body_s):
                     file.write(chunk)
                 return _server_time(response.headers.get("Date"))
-            except urllib3.exceptions.HTTPError as error:
-                raise Unanswered(f"{type(error).__name__}: {error}") from None
             finally:
                 response.close()
 
@@ -167,19 +177,13 @@ class KubernetesApi:
 
         Raises:
             Refused: the server said no.
-            Unanswered: there was no connection, or it broke.
+            Unanswered: there was no connection, or it broke, or a line has no end.
         """
         response = self._open(path, parameters, "identity")
         try:
             if response.status != _OK:
-                body = _json_object(response.read()) or {}
-                raise Refused(response.status, body, _server_time(response.headers.get("Date")))
-            rest = b""
-            for chunk in response.stream(_CHUNK_BYTES):
-                *lines, rest = (rest + chunk).split(b"\n")
-                yield from lines
-        except urllib3.exceptions.HTTPError as error:
-            raise Unanswered(f"{type(error).__name__}: {error}") from None
+                self._refuse(response, self._body(response))
+            yield from _lines(response, self._patience.body_s)
         finally:
             response.close()
 
@@ -204,10 +208,17 @@ class KubernetesApi:
 
         def ask() -> bool:
             response = self._open(_REVIEWS, {}, "identity", json.dumps(question).encode())
-            data = response.read()
+            try:
+                data = self._body(response)
+            finally:
+                response.close()
             if response.status not in (_OK, _CREATED):
                 self._refuse(response, data)
-            return bool((_json_object(data) or {}).get("status", {}).get("allowed"))
+            status = (_json_object(data) or {}).get("status")
+            allowed = status.get("allowed") if isinstance(status, dict) else None
+            if not isinstance(allowed, bool):
+                raise Unanswered("the answer is no access review", response.status)
+            return allowed
 
         return self._patiently(ask, self._patience.attempts)
 
@@ -242,7 +253,8 @@ class KubernetesApi:
         self._ahead = at - datetime.now(UTC)
         body = _json_object(data)
         if body is None:
-            raise Unanswered("the answer is no JSON object, or only half of one")
+            reason = "the answer is no JSON object, or only half of one"
+            raise Unanswered(reason, response.status)
         return Answer(body, at)
 
     def _refuse(self, response: urllib3.BaseHTTPResponse, data: bytes) -> NoReturn:
@@ -260,11 +272,15 @@ class KubernetesApi:
         """The answer and its whole body."""
         response = self._open(path, parameters, "gzip")
         try:
-            return response, response.read(decode_content=True)
-        except urllib3.exceptions.HTTPError as error:
-            raise Unanswered(f"{type(error).__name__}: {error}") from None
-        finally:
-            response.release_conn()
+            data = self._body(response)
+        except Unanswered:
+            response.close()  # what is left of it must not be taken for the next answer
+            raise
+        response.release_conn()
+        return response, data
+
+    def _body(self, response: urllib3.BaseHTTPResponse) -> bytes:
+        return b"".join(_chunks(response, self._patience.body_s))
 
     def _open(
         self, path: str, parameters: Mapping[str, str], encoding: str, body: bytes | None = None
@@ -356,12 +372,55 @@ def _wait_before_next(error: Exception) -> bool | float:
     return True if error.retry_after_s is None else error.retry_after_s
 
 
-def _server_time(text: str | None) -> datetime:
-    """The server's clock; the local one if it does not say."""
+def _chunks(response: urllib3.BaseHTTPResponse, seconds: float) -> Iterator[bytes]:
+    """A body as it comes, piece by piece: one that only drips never fills a larger read.
+
+    Raises:
+        Unanswered: it broke, or was not over in time.
+    """
+    until = time.monotonic() + seconds
     try:
-        return parsedate_to_datetime(text or "").astimezone(UTC)
-    except ValueError:
+        while chunk := response.read1(_CHUNK_BYTES, decode_content=True):
+            yield chunk
+            if time.monotonic() > until:
+                raise Unanswered(f"the answer was not over after {seconds:g} s", response.status)
+    except urllib3.exceptions.HTTPError as error:
+        raise Unanswered(f"{type(error).__name__}: {error}", response.status) from None
+
+
+def _lines(response: urllib3.BaseHTTPResponse, seconds: float) -> Iterator[bytes]:
+    """The whole lines of a body that may go on for ever, but not within a line.
+
+    Raises:
+        Unanswered: it broke, or a line was too long or not over in time.
+    """
+    rest = bytearray()
+    until = math.inf
+    for chunk in _chunks(response, math.inf):
+        *whole, begun = chunk.split(b"\n")
+        for line in whole:
+            yield bytes(rest + line)
+            rest.clear()
+        if not rest:
+            until = time.monotonic() + seconds
+        rest += begun
+        if len(rest) > _LONGEST_LINE_BYTES:
+            reason = f"a line of a watch has more than {_LONGEST_LINE_BYTES} bytes"
+            raise Unanswered(reason, response.status)
+        if rest and time.monotonic() > until:
+            reason = f"a line of a watch was not over after {seconds:g} s"
+            raise Unanswered(reason, response.status)
+
+
+def _server_time(text: str | None) -> datetime:
+    """The server's clock; the local one if it does not say, or nothing that can be."""
+    try:
+        at = parsedate_to_datetime(text or "").astimezone(UTC)
+    except (ValueError, OverflowError):
+        at = None
+    if at is None or at.year not in _CLOCK_YEARS:
         return datetime.now(UTC).replace(microsecond=0)
+    return at
 
 
 def _seconds(text: str | None) -> float | None:

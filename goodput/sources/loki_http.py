@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import requests
 
 from goodput.errors import SourceUnreachable, UsageError
-from goodput.sources.web import Access, Transient, lost, open_session, patiently, refused
+from goodput.sources.web import Access, Transient, in_time, lost, open_session, patiently, refused
 
 API = "/loki/api/v1"
 PAGE_ENTRIES = 5_000
@@ -84,6 +84,7 @@ class Loki:
 
     def _stuck(self, page: list[Entry], at_ns: int) -> SourceUnreachable:
         """Why a full page has nothing new."""
+        # Not all: servers have been seen to add entries from before the start.
         if sum(entry.at_ns == at_ns for entry in page) > self.page_entries // 2:
             return SourceUnreachable(
                 f"{self._access.url} has more than {self.page_entries} entries of one instant;"
@@ -122,7 +123,8 @@ class Loki:
         return patiently(self._access, ask)
 
     def _entries(self, response: requests.Response) -> list[Entry]:
-        body = _body(response)
+        with in_time(self._access, response):
+            body = _body(response)
         if response.status_code != requests.codes.ok:
             words = " ".join(body[:300].decode(errors="replace").split())
             if response.status_code == _BAD_QUERY:

@@ -13,7 +13,7 @@ from prometheus_api_client.exceptions import PrometheusApiClientException
 
 from goodput.errors import SourceUnreachable
 from goodput.sources.prometheus_answer import Answer, BadAnswer, Series, read_series
-from goodput.sources.web import Access, lost, open_session, patiently, refused
+from goodput.sources.web import Access, in_time, lost, open_session, patiently, refused
 
 T = TypeVar("T")
 
@@ -120,7 +120,8 @@ class Prometheus:
                     if then is not None:
                         self._ask_ahead(_question(selector, then))
                     series = read_series(response.iter_content(_PIECE), answer)
-                    return take(series), answer
+                    with in_time(self._access, response):
+                        return take(series), answer
             except (requests.RequestException, BadAnswer) as error:
                 raise lost(self._access, error) from None
 

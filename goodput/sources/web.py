@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import email.utils
 import random
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,6 +47,7 @@ class Access:
         ca: bundle that signs the server; None takes the system's.
         headers: sent with each request, such as X-Scope-OrgID.
         timeout_s: longest silence of the server.
+        answer_s: longest time for one answer, however steadily it drips.
         attempts: how often a request is tried.
     """
 
@@ -58,6 +61,7 @@ class Access:
     ca: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float = 120.0
+    answer_s: float = 1800.0
     attempts: int = 5
     first_wait_s: float = 1.0
 
@@ -134,6 +138,7 @@ class _Session(requests.Session):
     def get_redirect_target(self, resp: requests.Response) -> str | None:
         target = super().get_redirect_target(resp)
         if target is not None and self._leads_away(resp.url, target):
+            resp.close()
             raise SourceUnreachable(
                 f"{self._access.url} sends us on to another server, {target[:200]!r}, which would"
                 f" see our headers; name it with {self._access.option} if you trust it"
@@ -197,6 +202,24 @@ def patiently(access: Access, ask: Callable[[], T]) -> T:
         raise SourceUnreachable(
             f"{access.url} did not answer after {access.attempts} tries: {error}"
         ) from None
+
+
+@contextmanager
+def in_time(access: Access, response: requests.Response) -> Iterator[None]:
+    """Cuts an answer off that is not read to its end after `access.answer_s`."""
+
+    def cut() -> None:
+        # It may have come to its end just now.
+        with suppress(RuntimeError, ValueError, OSError):
+            response.raw.shutdown()
+
+    timer = threading.Timer(access.answer_s, cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def lost(access: Access, error: Exception) -> GoodputError | Transient:

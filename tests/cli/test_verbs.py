@@ -147,6 +147,31 @@ def test_csv_and_tables_show_the_same_values(goodput, tables):
     )
 
 
+@pytest.mark.parametrize(
+    ("sql", "cell"),
+    [
+        ("'=1+1'", "'=1+1"),
+        ("'+cmd|x'", "'+cmd|x"),
+        ("'-2+3'", "'-2+3"),
+        ("'@sum(a)'", "'@sum(a)"),
+        ("chr(9) || '=1'", "'\t=1"),
+        ("chr(13) || '=1'", '"\'\r=1"'),
+        ("'a' || chr(13) || '=1'", '"a\r=1"'),
+        ("'a=1'", "a=1"),
+        ("'-5'", "-5"),
+        ("-5", "-5"),
+        ("-0.5::decimal(3, 1)", "-0.5"),
+        ("-1e300::double", "-1e+300"),
+        ("['=1']", '"[""=1""]"'),
+    ],
+)
+def test_a_text_in_csv_is_no_formula(goodput, tables, sql, cell):
+    goodput("import", tables)
+
+    result = goodput("query", "-o", "csv", f"select {sql} as x")
+    assert result.stdout_bytes.decode() == f"x\n{cell}\n"
+
+
 def test_parquet_can_be_read_back(goodput, tables):
     goodput("import", tables)
     result = goodput("query", "-o", "parquet", "select job, ended_at from raw.jobs")

@@ -1,9 +1,10 @@
 """Requests: what is tried again, how long, and what is taken for an answer."""
 
+import contextlib
 import io
 import socket
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import yaml
@@ -11,6 +12,7 @@ from fake_kubernetes import Fault
 from kubernetes.config import incluster_config
 
 from goodput.errors import UsageError
+from goodput.sources import kubernetes_api
 from goodput.sources.kubernetes_api import Patience, Refused, Unanswered, open_api
 
 PODS = "/api/v1/pods"
@@ -31,7 +33,7 @@ def test_what_passes_is_tried_again(api, cluster, what):
 
 @pytest.mark.parametrize(
     ("what", "status"),
-    [("busy", 429), ("broken", 500), ("cut", None), ("reset", None), ("html", None)],
+    [("busy", 429), ("broken", 500), ("cut", 200), ("reset", None), ("html", 200)],
 )
 def test_patience_ends(api, cluster, what, status):
     cluster.faults["pods"] = Fault(what, range(99))
@@ -142,3 +144,107 @@ def test_a_text_is_fetched_whole_or_again_and_with_a_new_token(api, cluster, tmp
 def test_an_answer_that_is_not_quite_json_is_read_all_the_same(api, cluster):
     cluster.add("pods", {"metadata": {"name": "half a pair: \ud83d"}})
     assert api.get(PODS).body["items"][0]["metadata"]["name"] == "half a pair: \ud83d"
+
+
+@pytest.fixture
+def hasty(kubeconfig):
+    """Gives a body, or a line of a watch, a fifth of a second, and silence much longer."""
+    api = open_api(
+        kubeconfig, patience=Patience(body_s=0.2, attempts=2, first_wait_s=0.001, jitter_s=0)
+    )
+    yield api
+    api.close()
+
+
+@pytest.fixture
+def dripping(server, cluster):
+    """Lets every body be spaces without end, one at a time."""
+
+    class Dripping(server.RequestHandlerClass):
+        def do_GET(self):  # noqa: N802 - the base's
+            cluster.requests.append((self.path.partition("?")[0], {}))
+            self.send_response(200)
+            self.send_header("Content-Length", "100000")
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                while not cluster.closing:
+                    self.wfile.write(b" ")
+                    time.sleep(0.01)
+
+    server.RequestHandlerClass = Dripping
+    yield
+    cluster.closing = True
+
+
+@pytest.mark.usefixtures("dripping")
+def test_an_answer_that_drips_has_its_time(hasty, cluster):
+    with pytest.raises(Unanswered, match=r"the answer was not over after 0\.2 s") as caught:
+        hasty.get(PODS)
+    assert (caught.value.status, len(cluster.asked("pods"))) == (200, 2)
+    with pytest.raises(Unanswered, match="not over"):
+        hasty.fetch(f"{PODS}/log", {}, io.BytesIO(), 1)
+
+
+@pytest.mark.usefixtures("dripping")
+def test_a_line_of_a_watch_that_drips_has_its_time(hasty):
+    with pytest.raises(Unanswered, match=r"a line of a watch was not over after 0\.2 s"):
+        list(hasty.follow(PODS, {}))
+
+
+@pytest.mark.usefixtures("dripping")
+def test_a_line_of_a_watch_has_an_end(api, monkeypatch):
+    monkeypatch.setattr(kubernetes_api, "_LONGEST_LINE_BYTES", 5)
+    with pytest.raises(Unanswered, match="a line of a watch has more than 5 bytes"):
+        list(api.follow(PODS, {}))
+
+
+def test_lines_of_a_watch_outlast_the_time_of_one(hasty, server):
+    class Slow(server.RequestHandlerClass):
+        def do_GET(self):  # noqa: N802 - the base's
+            self.send_response(200)
+            self.send_header("Content-Length", "20")
+            self.end_headers()
+            for _ in range(10):
+                self.wfile.write(b"a\n")
+                time.sleep(0.04)
+
+    server.RequestHandlerClass = Slow
+    assert list(hasty.follow(PODS, {})) == [b"a"] * 10
+
+
+def test_a_watch_that_is_put_off_is_no_refusal(api, cluster):
+    cluster.faults["pods"] = Fault("busy", range(1))
+    with pytest.raises(Unanswered, match="429: too many requests"):
+        list(api.follow(PODS, {"watch": "true"}))
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "",
+        "no date",
+        "Fri, 31 Dec 9999 23:59:59 GMT",
+        "Fri, 31 Dec 9999 23:59:59 -2300",
+        "Mon, 01 Jan 0001 00:00:00 +2300",
+        "Mon, 01 Jan 99999 00:00:00 GMT",
+        "Thu, 01 Jan 1970 00:00:00 GMT",
+    ],
+)
+def test_a_clock_that_cannot_be_is_not_believed(api, cluster, date):
+    cluster.now = date
+    before = datetime.now(UTC).replace(microsecond=0)
+    at = api.get(PODS).at
+    assert before <= at <= datetime.now(UTC)
+    assert before - timedelta(seconds=1) <= api.now() <= datetime.now(UTC) + timedelta(seconds=1)
+
+
+@pytest.mark.parametrize("status", [None, [], {}, {"allowed": None}, {"allowed": "no"}])
+def test_a_review_that_is_none_is_unanswered(api, server, status):
+    class Odd(server.RequestHandlerClass):
+        def do_POST(self):  # noqa: N802 - the base's
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.reply(201, {"status": status})
+
+    server.RequestHandlerClass = Odd
+    with pytest.raises(Unanswered, match="the answer is no access review"):
+        api.may("list", "", "pods")

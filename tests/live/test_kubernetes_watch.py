@@ -209,3 +209,74 @@ def test_a_watch_outlives_its_token(watching, cluster, rows, tmp_path):
         cluster.changes["pods"] = [change("MODIFIED", 1001)]
         eventually(lambda: rows("kube_objects", "resource_version"), [("1001",)])
         eventually(lambda: len([1 for item in cluster.asked("pods") if "limit" in item]) > 1, True)
+
+
+ERROR = "the server ended the watch with an error"
+NO_CHANGE = "half a line of a watch, or no change of an object"
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "reason"),
+    [
+        ({"type": "ERROR"}, None, ERROR),
+        ({"type": "ERROR", "object": None}, None, ERROR),
+        ({"type": "ERROR", "object": "x"}, None, ERROR),
+        ({"type": "ERROR", "object": {"code": 500, "message": "etcd"}}, "etcd", ERROR),
+        ({"type": "MODIFIED", "object": None}, None, NO_CHANGE),
+        ({"type": "MODIFIED", "object": {"metadata": None}}, None, NO_CHANGE),
+        ({"type": "MODIFIED", "object": pod("")}, None, NO_CHANGE),
+        ({"type": ["MODIFIED"], "object": pod(1001)}, None, NO_CHANGE),
+        ({"type": None, "object": pod(1001)}, None, NO_CHANGE),
+        ({"object": pod(1001)}, None, NO_CHANGE),
+        ([1], None, NO_CHANGE),
+        ("<html>", None, NO_CHANGE),
+    ],
+)
+def test_a_line_that_is_no_change_begins_the_watch_again_and_is_recorded(
+    watching, server, cluster, rows, line, message, reason
+):
+    lines = [line]
+
+    class Odd(server.RequestHandlerClass):
+        def watch(self, plural, parameters):
+            if plural == "pods" and lines:
+                self.send_response(200)
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                self.chunk(change("MODIFIED", 1001))
+                self.chunk(lines.pop())
+                self.wfile.write(b"0\r\n\r\n")
+            else:
+                super().watch(plural, parameters)
+
+    server.RequestHandlerClass = Odd
+    cluster.changes["pods"] = [change("MODIFIED", 1001), change("MODIFIED", 1002)]
+    with watching():
+        eventually(lambda: rows("kube_objects", "resource_version"), [("1001",), ("1002",)])
+    columns = "file, row_number, table_name, value, reason"
+    assert rows("quarantine", columns) == [
+        ("kubernetes /api/v1/pods", None, "kube_objects", message, reason)
+    ]
+    watches = [item["resourceVersion"] for item in cluster.asked("pods") if "watch" in item]
+    assert watches == ["1000", "1001"]
+
+
+def test_a_line_that_cannot_be_passed_is_passed_at_the_next_look(watching, server, cluster, rows):
+    class Odd(server.RequestHandlerClass):
+        def watch(self, plural, parameters):
+            if plural == "pods" and parameters["resourceVersion"] == "1001":
+                self.send_response(200)
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                self.chunk({"type": "MODIFIED", "object": None})
+                self.wfile.write(b"0\r\n\r\n")
+            else:
+                super().watch(plural, parameters)
+
+    server.RequestHandlerClass = Odd
+    cluster.changes["pods"] = [change("MODIFIED", 1001)]
+    with watching(look_s=1.0):
+        eventually(lambda: rows("kube_objects", "resource_version"), [("1001",)])
+        cluster.version = 2000
+        cluster.changes["pods"].append(change("MODIFIED", 2001))
+        eventually(lambda: rows("kube_objects", "resource_version"), [("1001",), ("2001",)])

@@ -87,6 +87,102 @@ def test_what_lies_before_the_start_is_left_out(loki, ask):
     assert ask() == ["a"]
 
 
+def streams(*values, labels=LABELS, kind="streams"):
+    result = [{"stream": labels, "values": list(values)}]
+    return {"status": "success", "data": {"resultType": kind, "result": result}}
+
+
+def test_a_server_that_always_gives_the_same_page_is_an_error_and_no_endless_loop(loki, ask):
+    loki.fixed = streams(*([str(ns(second)), f"line {second}"] for second in (1, 2, 3)))
+
+    with pytest.raises(SourceUnreachable, match="the same entries whatever `start` it is asked"):
+        ask(page=3)
+    assert len(loki.requests) == 2
+
+
+def test_a_page_that_goes_beyond_the_end_is_the_last(loki, ask):
+    values = [[str(ns(second)), f"line {second}"] for second in (1, 3600, 3601)]
+    loki.fixed = streams(*values)
+
+    with pytest.raises(SourceUnreachable, match="the same entries whatever `start` it is asked"):
+        ask(page=3)
+    assert [int(asked["start"]) for asked in loki.requests] == [ns(0), ns(1)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<html>",
+        '{"data": []}',
+        '{"data": 5}',
+        "[" * 100_000,
+        '{"data": {"resultType": "streams", "result": null}}',
+        '{"data": {"resultType": "streams", "result": [{"stream": {}, "values": [[1e999, "x"]]}]}}',
+        streams(["1"]),
+        streams([1, "x"]),
+        streams(["1.5", "x"]),
+        streams(["²", "x"]),
+        streams(["9" * 5000, "x"]),
+        streams(["1", {"a": 1}]),
+        streams(["1", "x"], labels="x"),
+        streams(["1", "x"], kind=["streams"]),
+        streams(["1", "x"], kind="new"),
+    ],
+)
+def test_an_answer_of_other_types_is_given_up_with_one_sentence(loki, ask, body):
+    loki.fixed = body
+
+    with pytest.raises(SourceUnreachable, match="after 3 tries: the answer is none of Loki's"):
+        ask()
+    assert len(loki.requests) == 3
+
+
+def test_an_answer_that_drips_is_cut_off(loki, ask):
+    loki.drips = True
+
+    with pytest.raises(SourceUnreachable, match="after 3 tries: its answer cannot be used"):
+        ask(answer_s=0.1)
+    assert len(loki.requests) == 3
+
+
+def test_numbers_are_an_error_of_the_query(loki, ask):
+    loki.fixed = streams(["1", "x"], kind="matrix")
+
+    with pytest.raises(UsageError, match="the query gives matrix and no lines"):
+        ask()
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["http://localhost:{port}/x", "http://127.0.0.1:1/x", "file:///etc/passwd", "http://[x", "//x"],
+)
+def test_headers_do_not_go_to_another_server(server, ask, target):
+    loki, url = server
+    target = target.format(port=url.rpartition(":")[2])
+    loki.fixed = 302, "", [("Location", target)]
+
+    with pytest.raises(SourceUnreachable, match="sends us on to another server"):
+        ask(headers={"X-Scope-OrgID": "tenant"})
+    assert len(loki.requests) == 1
+
+
+def test_a_server_may_send_us_on_to_itself(loki, ask):
+    loki.fixed = 307, "", [("Location", "/elsewhere")]
+
+    with pytest.raises(SourceUnreachable, match="answered HTTP 404"):
+        ask()
+
+
+@pytest.mark.parametrize(
+    "wait", ["²", "-1", "soon", "Fri, 31 Dec 9999 23:59:59 -9900", "Mon, 99 Mar 2026 00:00 GMT"]
+)
+def test_a_time_to_wait_that_is_none_is_not_heeded(loki, ask, wait):
+    loki.fixed = 503, "busy", [("Retry-After", wait)]
+
+    with pytest.raises(SourceUnreachable, match="after 3 tries: HTTP 503: busy"):
+        ask()
+
+
 @pytest.mark.parametrize("fault", [429, 500, 502, 503, 504, "cut"])
 def test_what_passes_is_tried_again(loki, ask, fault):
     loki.add(LABELS, (ns(1), "a"))

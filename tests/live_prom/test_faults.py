@@ -1,10 +1,12 @@
 """A server that misbehaves: what is tried again, what is given up, what is kept of it."""
 
 import base64
+import json
 import shutil
 import ssl
 import subprocess
 import time
+from contextlib import closing
 
 import polars as pl
 import pytest
@@ -12,6 +14,8 @@ from fake_prometheus import Reply, count, failure, matrix, running
 from prometheus_samples import START_MS
 
 from goodput.errors import SourceUnreachable, UsageError
+from goodput.sources.prometheus_http import Prometheus
+from goodput.sources.web import Access
 
 READY = {"node": "n-1", "condition": "Ready", "status": "true"}
 NAMES = ["node_condition"]
@@ -185,6 +189,67 @@ def test_what_will_not_change_is_not_tried_again(fake, collect, status, message)
     with pytest.raises(SourceUnreachable, match=message):
         collect(fake.url, end="01:00", names=NAMES)
     assert len(fake.queries) == 1
+
+
+def counting(fake):
+    return closing(Prometheus(Access(fake.url, attempts=2, first_wait_s=0.001)))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ([{"metric": {}, "value": [0, "+Inf"]}], "it counts inf series"),
+        ([{"metric": {}, "value": [0, "NaN"]}], "it counts nan series"),
+        ([{"metric": {}, "value": [0, "-1"]}], "it counts -1.0 series"),
+        ([{"metric": {}, "value": [0, "1.5"]}], "it counts 1.5 series"),
+        ([{"metric": {}, "value": []}], "it is no count of series"),
+        ([{"metric": {}, "value": [0, [1]]}], "it is no count of series"),
+        ([{"metric": {}, "values": [[0, "1"]]}], "it is no count of series"),
+        ([None], "it is no count of series"),
+        ([1], "it is no count of series"),
+        ({"a": 1}, "it is no count of series"),
+        (None, "it is no count of series"),
+    ],
+)
+def test_a_count_that_is_none_is_given_up_with_one_sentence(fake, data, words):
+    fake.counts = Reply(json.dumps({"status": "success", "data": {"result": data}}))
+    with (
+        closing(Prometheus(Access(fake.url, attempts=2, first_wait_s=0.001))) as server,
+        pytest.raises(
+            SourceUnreachable, match=f"after 2 tries: its answer cannot be used: {words}"
+        ),
+    ):
+        server.count_series("up", START_MS)
+
+
+@pytest.mark.parametrize("body", ['{"data": 5}', "[1]", "5", '{"data": {}}', "[" * 100_000])
+def test_an_answer_without_a_count_is_none_of_prometheus(fake, body):
+    fake.counts = Reply(body)
+    with (
+        closing(Prometheus(Access(fake.url, attempts=2, first_wait_s=0.001))) as server,
+        pytest.raises(SourceUnreachable, match=r"its answer cannot be used: it is none of Prom"),
+    ):
+        server.count_series("up", START_MS)
+
+
+def test_no_series_are_counted_as_none(fake):
+    fake.counts = count(0)
+
+    with closing(Prometheus(Access(fake.url))) as server:
+        assert server.count_series("up", START_MS) == 0
+
+
+def test_a_redirect_to_another_server_is_not_followed(fake):
+    there = Reply("", 302, {"Location": fake.url.replace("127.0.0.1", "localhost")})
+    fake.counts, fake.replies = there, [there]
+    server = Prometheus(Access(fake.url, headers={"X-Scope-OrgID": "tenant"}))
+
+    with pytest.raises(SourceUnreachable, match="sends us on to another server"):
+        server.count_series("up", START_MS)
+    with pytest.raises(SourceUnreachable, match="sends us on to another server"):
+        server.read_range("up", (0, 1000), list)
+    server.close()
+    assert len(fake.headers) == 2
 
 
 def test_who_may_not_count_is_told_so(fake, collect):

@@ -181,11 +181,17 @@ def _error(code: str, message: str) -> bytes:
     return f"<Error><Code>{code}</Code><Message>{message}</Message></Error>".encode()
 
 
+class _Server(ThreadingHTTPServer):
+    """Many writers come at once."""
+
+    request_queue_size = 128
+
+
 @contextmanager
 def running(folder: Path) -> Iterator[FakeGcs]:
     """A server on a free port of the loopback; its key file lies in the folder."""
     handler = type("Handler", (_Handler,), {})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with _Server(("127.0.0.1", 0), handler) as server:
         handler.state = FakeGcs(server.server_address[1], folder)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()

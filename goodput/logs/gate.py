@@ -8,6 +8,7 @@ and 0.01 CPU seconds, where trying 190 expressions on each line takes a minute.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
@@ -85,6 +86,8 @@ class NativeGate:
         """Builds the database."""
         self._literals = literals
         self._sets: dict[tuple[int, ...], frozenset[str]] = {}
+        # The database has scratch space for one scan at a time.
+        self._scanning = threading.Lock()
         self._database = hyperscan.Database()
         self._database.compile(
             expressions=[re.escape(literal).encode() for literal in literals],
@@ -101,7 +104,8 @@ class NativeGate:
             hits.append((end, literal))
 
         if block:
-            self._database.scan(block, match_event_handler=keep)
+            with self._scanning:
+                self._database.scan(block, match_event_handler=keep)
         lines = _Lines(block)
         start, end = 0, -1
         present: list[int] = []

@@ -31,8 +31,10 @@ def test_no_signature_names_its_counter_example(row):
 
 @EACH
 def test_duckdb_matches_each_example_too(row):
-    found = duckdb.execute("select regexp_matches(?, ?)", [row["example"], row["regex"]]).fetchone()
-    assert found == (True,)
+    with duckdb.connect() as con:
+        given = [row["example"], row["regex"]]
+        found = con.execute("select regexp_matches(?, ?)", given).fetchall()
+    assert found == [(True,)]
 
 
 def test_classes_roles_and_strengths_are_known():

@@ -39,7 +39,8 @@ def steps_in():
         files = lake.files("steps")
         if not files:
             return []
-        rows = duckdb.sql("select step from read_parquet($1) order by all", params=[files])
-        return [step for (step,) in rows.fetchall()]
+        with duckdb.connect() as con:
+            rows = con.execute("select step from read_parquet(?) order by all", [files])
+            return [step for (step,) in rows.fetchall()]
 
     return read

@@ -48,9 +48,10 @@ def test_the_open_day_is_left_alone(busy):
 def test_replaced_files_stay_for_readers_until_their_time_is_over(busy, steps_in, tmp_path):
     before = busy.snapshot()
     first = busy.compact(today=LATER)
-    seen = duckdb.sql(
-        "select count(*) from read_parquet($1)", params=[before.files("steps")]
-    ).fetchall()
+    with duckdb.connect() as con:
+        seen = con.execute(
+            "select count(*) from read_parquet(?)", [before.files("steps")]
+        ).fetchall()
     second = busy.compact(today=LATER, keep=NOW)
 
     assert seen == [(6,)]

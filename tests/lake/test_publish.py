@@ -198,10 +198,11 @@ def test_two_writers_of_the_same_row_cost_a_copy_that_row_ids_reveal(lake, step_
     monkeypatch.undo()
 
     files = lake.files("steps")
-    found = duckdb.sql(
-        "select count(*), count(distinct row_id) from read_parquet($1)", params=[files]
-    )
-    assert found.fetchall() == [(2, 1)]
+    with duckdb.connect() as con:
+        found = con.execute(
+            "select count(*), count(distinct row_id) from read_parquet(?)", [files]
+        ).fetchall()
+    assert found == [(2, 1)]
 
 
 def test_a_column_that_the_contract_does_not_have_is_refused(lake):

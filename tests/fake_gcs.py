@@ -51,7 +51,11 @@ class FakeGcs:
             "private_key_id": "",
         }
         path = self.folder / "key.json"
-        path.write_text(json.dumps(key))
+        if not path.exists():
+            # Several writers ask at once: none may read half a file.
+            scratch = path.with_name(f"key.{threading.get_ident()}.tmp")
+            scratch.write_text(json.dumps(key))
+            scratch.replace(path)
         return path
 
 

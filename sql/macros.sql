@@ -32,3 +32,10 @@ create or replace macro known_class(given) as (
 -- What makes two observations of a node the same row: it may be the root of several failures [4.7].
 create or replace macro root_of(node_uid, gpu, source, value, at_ms) as
     {'node_uid': node_uid, 'gpu': gpu, 'source': source, 'value': value, 'at_ms': at_ms};
+
+-- Whether an attempt is in the range that is being made; without a range all are
+-- (goodput/warehouse/shards.py).
+create or replace macro in_shard(attempt_id) as (
+    getvariable('shard_first') is null
+    or attempt_id between getvariable('shard_first') and getvariable('shard_last')
+);

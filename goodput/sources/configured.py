@@ -6,6 +6,7 @@ has now, and taking it again adds nothing.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields
@@ -40,7 +41,7 @@ class Gain:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class Source(ABC):
     """What every kind of source has.
 
     Attributes:
@@ -55,13 +56,13 @@ class Source:
         """What people call it."""
         return self.kind
 
+    @abstractmethod
     def take(self, lake: Lake, now: datetime, say: Say) -> Gain:
         """Takes into the lake what it has now, known from `now` on.
 
         Raises:
             GoodputError: not all of it came; what came is in the lake.
         """
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -343,6 +344,7 @@ def _source(entry: dict[str, Any]) -> Source:
 
 
 def _path(wanted: type, value: Any) -> Any:
+    """Texts as paths; NotImplementedError is how msgspec hears of a type that is none of ours."""
     if wanted is Path and isinstance(value, str):
         return Path(value)
     raise NotImplementedError

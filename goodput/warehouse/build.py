@@ -105,13 +105,16 @@ def build(
     return BuildResult(database, checks)
 
 
+def _memory() -> str:
+    return os.environ.get("GOODPUT_MEMORY") or MEMORY
+
+
 def _connect_new(scratch: Path) -> duckdb.DuckDBPyConnection:
-    memory = os.environ.get("GOODPUT_MEMORY") or MEMORY
     try:
         con = connect(scratch)
-        con.execute("set memory_limit = ?", [memory])
+        con.execute("set memory_limit = ?", [_memory()])
     except (duckdb.ParserException, duckdb.InvalidInputException):
-        raise UsageError(f"GOODPUT_MEMORY takes an amount such as 4GB, not {memory!r}") from None
+        raise UsageError(f"GOODPUT_MEMORY takes an amount such as 4GB, not {_memory()!r}") from None
     except duckdb.IOException as error:
         first = str(error).splitlines()[0]
         raise GoodputError(
@@ -177,7 +180,7 @@ def _make(
     except duckdb.OutOfMemoryException:
         raise GoodputError(
             f"the model {model.table} needs more memory than the build may use; set GOODPUT_MEMORY"
-            f" to more than {os.environ.get('GOODPUT_MEMORY') or MEMORY}"
+            f" to more than {_memory()}"
         ) from None
     except duckdb.Error as error:
         raise GoodputError(f"the model {model.table} failed: {error}") from error

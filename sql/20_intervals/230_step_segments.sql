@@ -28,8 +28,5 @@ left join intervals.touched_records as touched using (record_key)
 where
     record.place > getvariable('warmup_rows')
     and not record.is_synthetic
-    and (
-        getvariable('shard_first') is null
-        or record.attempt_id between getvariable('shard_first') and getvariable('shard_last')
-    )
+    and in_shard(record.attempt_id)
 group by record.attempt_id, zones.zone, record.setting_id

@@ -7,8 +7,12 @@ import pytest
 import yaml
 from fake_kubernetes import FakeKubernetes, Server
 
+from goodput.contract import raw_table
 from goodput.lake import Lake
+from goodput.sources.kube_snapshot import Scope, take_kubernetes
 from goodput.sources.kubernetes_api import Patience, open_api
+from goodput.warehouse.models import find_models
+from goodput.warehouse.rawviews import raw_view_sql
 
 HASTE = Patience(read_s=5, attempts=4, first_wait_s=0.001, longest_wait_s=0.01, jitter_s=0)
 
@@ -85,4 +89,45 @@ def rows(lake):
 
 
 def _short(value):
+    return f"{value:%H:%M:%S}" if hasattr(value, "strftime") else value
+
+
+@pytest.fixture
+def take(lake, api):
+    def run(**scope):
+        said = []
+        look = take_kubernetes(lake, api, Scope(**scope), cluster="prod", say=said.append)
+        return look, said
+
+    return run
+
+
+@pytest.fixture
+def observed(lake):
+    """What one model of 05_observed makes of the lake, instants as "10:00:00"."""
+
+    def ask(table, columns):
+        [model] = [model for model in find_models() if model.table == f"observed.{table}"]
+        with duckdb.connect() as con:
+            con.execute("set timezone = 'UTC'; create schema raw")
+            for name in ("kube_objects", "kube_lists", "collector_gaps"):
+                con.execute(raw_view_sql(raw_table(name), lake.files(name)))
+            found = con.execute(f"select {columns} from ({model.sql}) order by all").fetchall()
+        return [tuple(map(_clock_text, row)) for row in found]
+
+    return ask
+
+
+@pytest.fixture
+def presence(observed):
+    """When an object was last seen, and by when it was missing."""
+
+    def ask(uid):
+        found = observed("object_presence", "uid, last_seen_at, missing_at")
+        return {key: tuple(instants) for key, *instants in found}[uid]
+
+    return ask
+
+
+def _clock_text(value):
     return f"{value:%H:%M:%S}" if hasattr(value, "strftime") else value

@@ -12,7 +12,5 @@ select
         ) as bigint
     ) as position_ms
 from intervals.step_records
-where
-    getvariable('shard_first') is null
-    or attempt_id between getvariable('shard_first') and getvariable('shard_last')
+where in_shard(attempt_id)
 group by attempt_id

@@ -28,9 +28,7 @@ paces as (
         ) as pace
     from intervals.step_records as record
     inner join scales using (attempt_id)
-    where
-        getvariable('shard_first') is null
-        or record.attempt_id between getvariable('shard_first') and getvariable('shard_last')
+    where in_shard(record.attempt_id)
 ),
 
 blocks as (

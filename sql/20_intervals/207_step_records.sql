@@ -32,11 +32,7 @@ with timed as (
                 and coalesce(attempt.config, '') = setting.config
             )
     where
-        (
-            getvariable('shard_first') is null
-            or attempt.attempt_id between
-            getvariable('shard_first') and getvariable('shard_last')
-        )
+        in_shard(attempt.attempt_id)
         -- Tells the scan which row groups it can skip.
         and (
             getvariable('shard_first_job') is null

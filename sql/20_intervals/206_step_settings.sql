@@ -8,7 +8,7 @@ with named as (
     select distinct
         coalesce(step.world, attempt.world, -1) as world,
         coalesce(step.config, attempt.config, '') as config
-    from staged.steps as step
+    from staged.given_steps as step
     inner join intervals.lineage_attempts as attempt using (attempt_id)
     where step.world is not null or step.config is not null
 )

@@ -20,7 +20,7 @@ with timed as (
             epoch_ms(step.ended_at), coalesce(attempt.ended_ms, getvariable('forever_ms'))
         ) as ended_ms,
         coalesce(setting.setting_id, 0) as setting_id
-    from staged.steps as step
+    from staged.given_steps as step
     inner join intervals.lineage_attempts as attempt using (attempt_id)
     left join intervals.step_settings as setting
         on
@@ -38,7 +38,8 @@ with timed as (
             getvariable('shard_first_job') is null
             or step.job between getvariable('shard_first_job') and getvariable('shard_last_job')
         )
-    order by attempt_id, given_end_ms, step.last, step.first, given_start_ms, setting_id
+    -- Of copies the one that names its setting is kept.
+    order by attempt_id, given_end_ms, step.last, step.first, given_start_ms, setting_id desc
 ),
 
 followed as (

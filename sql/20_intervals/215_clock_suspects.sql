@@ -15,7 +15,7 @@ with clamped as (
 
 last_steps as (
     select cluster, job, attempt, max(epoch_ms(ended_at)) as last_step_ms
-    from staged.steps
+    from staged.given_steps
     semi join clamped using (cluster, job, attempt)
     group by cluster, job, attempt
 ),

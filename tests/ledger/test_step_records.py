@@ -58,6 +58,25 @@ def test_each_record_stands_once_and_in_order(one_attempt):
     assert one_attempt.check("step_records_stand_in_order") == []
 
 
+def test_of_copies_the_one_that_names_its_world_size_counts(one_attempt):
+    one_attempt.given(
+        "steps",
+        """
+        job  attempt  step  start  end    world  row_id
+        A    1        1     01:10  01:20  -      a
+        A    1        1     01:10  01:20  16     b
+        A    1        1     01:10  01:20  16     c
+        """,
+    )
+    one_attempt.model.rebuild("intervals.step_sequence")
+    con = one_attempt.model.con
+    assert con.execute("select first, last, world from staged.steps").fetchall() == [(1, 1, 16)]
+    assert con.execute(
+        "select first, last, setting.world from intervals.step_sequence"
+        " inner join intervals.step_settings as setting using (setting_id)"
+    ).fetchall() == [(1, 1, 16)]
+
+
 def test_records_are_clamped_into_their_attempt(one_attempt):
     one_attempt.given(
         "steps",

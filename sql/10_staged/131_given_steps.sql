@@ -1,7 +1,8 @@
 -- Step records as they were given: positions first..last done over
 -- [started_at, ended_at), clocks corrected [0.6, 2.1].
 --
--- A view: intervals.step_records holds them in order, once, and clamped into their attempts.
+-- A record that was reported twice stands here twice: staged.steps has each once, and
+-- intervals.step_records in order and clamped into their attempts.
 --
 -- grain: row
 -- kind: view

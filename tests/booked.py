@@ -49,16 +49,21 @@ _GPU_TIME = """
     from entries
     where pod_id is not null;
 
-    insert into ledger.bookings by name
+    insert into ledger.entries by name
     select
         group_id,
         pod_id,
         charge_id,
-        epoch_ms(started_at) as started_ms,
-        epoch_ms(ended_at) as ended_ms,
+        coalesce(epoch_ms(started_at), 0) as started_ms,
+        -- Where a row does not say how long, it is whole GPUs or as many units as make a whole.
+        coalesce(
+            epoch_ms(ended_at), coalesce(epoch_ms(started_at), 0) + unit_ms // gcd(unit_ms, 5040)
+        ) as ended_ms,
         node_state,
         epoch_ms(outage_started_at) as outage_started_ms,
-        unit_ms
+        coalesce(
+            unit_ms // (epoch_ms(ended_at) - epoch_ms(started_at)), gcd(unit_ms, 5040)
+        ) as unit_count
     from entries;
 """
 

@@ -41,16 +41,33 @@ all_records as (
     select * exclude (step) from from_text
 ),
 
-corrected as (
+-- One join by the long key, and no arithmetic where a clock was right.
+clocks as (
     select
         attempt.attempt_id,
+        attempt.cluster,
+        attempt.job,
+        attempt.attempt,
+        to_milliseconds(nullif(clock.offset_ms, 0)) as ahead_by
+    from staged.attempts as attempt
+    left join staged.clock_offsets as clock using (cluster, job, attempt)
+),
+
+corrected as (
+    select
+        clocks.attempt_id,
         record.* replace (
-            record.started_at - to_milliseconds(coalesce(clock.offset_ms, 0)) as started_at,
-            record.ended_at - to_milliseconds(coalesce(clock.offset_ms, 0)) as ended_at
+            case
+                when clocks.ahead_by is null then record.started_at
+                else record.started_at - clocks.ahead_by
+            end as started_at,
+            case
+                when clocks.ahead_by is null then record.ended_at
+                else record.ended_at - clocks.ahead_by
+            end as ended_at
         )
     from all_records as record
-    inner join staged.attempts as attempt using (cluster, job, attempt)
-    left join staged.clock_offsets as clock using (cluster, job, attempt)
+    inner join clocks using (cluster, job, attempt)
 )
 
 select

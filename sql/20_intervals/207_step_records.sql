@@ -8,7 +8,28 @@
 -- grain: row
 -- sharded by: attempt_id
 
-with timed as (
+with settled as (
+    select *, 0 as setting_id
+    from staged.given_steps
+    where world is null and config is null
+
+    union all
+
+    select step.*, coalesce(setting.setting_id, 0)
+    from staged.given_steps as step
+    inner join intervals.lineage_attempts as attempt using (attempt_id)
+    left join intervals.step_settings as setting
+        on
+            coalesce(step.world, attempt.world, -1) = setting.world
+            and coalesce(step.config, attempt.config, '') = setting.config
+            and not (
+                coalesce(attempt.world, -1) = setting.world
+                and coalesce(attempt.config, '') = setting.config
+            )
+    where step.world is not null or step.config is not null
+),
+
+timed as (
     select
         attempt.attempt_id,
         attempt.started_ms as attempt_started_ms,
@@ -19,18 +40,9 @@ with timed as (
         least(
             epoch_ms(step.ended_at), coalesce(attempt.ended_ms, getvariable('forever_ms'))
         ) as ended_ms,
-        coalesce(setting.setting_id, 0) as setting_id
-    from staged.given_steps as step
+        step.setting_id
+    from settled as step
     inner join intervals.lineage_attempts as attempt using (attempt_id)
-    left join intervals.step_settings as setting
-        on
-            (step.world is not null or step.config is not null)
-            and coalesce(step.world, attempt.world, -1) = setting.world
-            and coalesce(step.config, attempt.config, '') = setting.config
-            and not (
-                coalesce(attempt.world, -1) = setting.world
-                and coalesce(attempt.config, '') = setting.config
-            )
     where
         in_shard(attempt.attempt_id)
         -- Tells the scan which row groups it can skip.
@@ -39,7 +51,8 @@ with timed as (
             or step.job between getvariable('shard_first_job') and getvariable('shard_last_job')
         )
     -- Of copies the one that names its setting is kept.
-    order by attempt_id, given_end_ms, step.last, step.first, given_start_ms, setting_id desc
+    order by
+        attempt.attempt_id, given_end_ms, step.last, step.first, given_start_ms, step.setting_id desc
 ),
 
 followed as (

@@ -5,6 +5,25 @@
 --
 -- grain: attempt_id
 
+with firsts as (
+    select
+        attempt_id,
+        record_id as first_record_id,
+        first as first_position,
+        started_ms as first_started_ms,
+        lead(record_id) over in_order - record_id as record_count,
+        lead(ended_before_ms) over in_order as last_ended_ms
+    from intervals.step_breaks
+    where is_first
+    window in_order as (order by record_id)
+),
+
+ragged as (
+    select distinct attempt_id
+    from intervals.step_breaks
+    where not is_first and (started_ms < ended_before_ms or first > last_before + 1)
+)
+
 select
     attempt.attempt_id,
     coalesce(pace.record_count, 0) as record_count,
@@ -13,23 +32,13 @@ select
     pace.first_started_ms,
     pace.last_ended_ms,
     median.position_ms,
-    coalesce(pace.is_ragged, false) as is_ragged,
+    ragged.attempt_id is not null as is_ragged,
     greatest(
         1000 * getvariable('hang_min_s'),
         getvariable('hang_k') * coalesce(median.position_ms, 0)
     ) as hang_ms,
     coalesce(attempt.resume_step, pace.first_position - 1) as resume_step
 from intervals.lineage_attempts as attempt
-left join (
-    select
-        attempt_id,
-        count(*) as record_count,
-        min(record_id) as first_record_id,
-        min(first) filter (where is_first) as first_position,
-        min(started_ms) filter (where is_first) as first_started_ms,
-        max(ended_ms) as last_ended_ms,
-        bool_or(started_ms < prev_ended_ms or first > prev_last + 1) as is_ragged
-    from intervals.step_sequence
-    group by attempt_id
-) as pace using (attempt_id)
+left join firsts as pace using (attempt_id)
+left join ragged using (attempt_id)
 left join intervals.attempt_medians as median using (attempt_id)

@@ -5,10 +5,11 @@
 -- grain: cut_key
 
 select
-    attempt_id,
-    2 * record_id as cut_key,
-    cut_to,
-    started_ms as cut_ms,
-    is_first
-from intervals.step_sequence
-where cut_to is not null
+    step.attempt_id,
+    2 * step.record_id as cut_key,
+    step.first - 1 as cut_to,
+    step.started_ms as cut_ms,
+    step.is_first
+from intervals.step_breaks as step
+inner join intervals.lineage_attempts as attempt using (attempt_id)
+where case when step.is_first then attempt.resume_step else step.last_before end >= step.first

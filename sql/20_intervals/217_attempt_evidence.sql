@@ -14,6 +14,13 @@ with on_pods as (
         on pod.cluster = evidence.cluster and pod.pod_uid = evidence.pod_uid
 ),
 
+-- Devices of which something was observed that is not of the whole node; they are few.
+observed_devices as (
+    select cluster, node_uid, gpu from intervals.signals where gpu is not null
+    union
+    select cluster, node_uid, gpu from intervals.condition_repairs where gpu is not null
+),
+
 -- The nodes that an attempt holds, as rows without a device, and its devices.
 attempt_places as (
     select cluster, job, attempt, node_uid, cast(null as integer) as gpu
@@ -25,6 +32,7 @@ attempt_places as (
     select cluster, job, attempt, node_uid, gpu
     from intervals.attempt_devices
     semi join intervals.attempt_onsets using (cluster, job, attempt)
+    semi join observed_devices using (cluster, node_uid, gpu)
 ),
 
 -- By the day, so that long histories of a node do not meet each other.

@@ -20,6 +20,7 @@ turned as (
 )
 
 select
+    record.attempt_id,
     record.record_key,
     coalesce(condition.turn, 0) + coalesce(change.turn, 0) as zone
 from (

@@ -1,32 +1,66 @@
 -- Stretches of an attempt of one zone, world size and configuration, with the median time per
 -- position of their clean records [3.2].
 --
--- Clean is what is not among the first of the attempt, not synthetic, and touched by no phase.
+-- Clean is what is not among the first of the attempt, not synthetic, and touched by no phase. Most
+-- attempts have one zone and no synthetic record: theirs are taken as they stand, all but the few that
+-- are not clean, and in these tens of millions every join shows.
 --
 -- grain: attempt_id, zone, setting_id
 -- sharded by: attempt_id
 
+with cut_attempts as (
+    select attempt_id from intervals.attempt_pace where is_ragged
+    union
+    select attempt_id from intervals.record_zones
+),
+
+first_records as (
+    select
+        2 * (first_record_id + unnest(range(least(getvariable('warmup_rows'), record_count))))
+            as record_key
+    from intervals.attempt_pace
+),
+
+unclean as (
+    select record_key from intervals.touched_records
+    union
+    select record_key from first_records
+),
+
+clean as (
+    select
+        record.attempt_id,
+        0 as zone,
+        record.setting_id,
+        record.duration_ms // (record.more_count + 1) as position_ms
+    from intervals.step_records as record
+    anti join unclean on 2 * (record.rowid + 1) = unclean.record_key
+    anti join cut_attempts using (attempt_id)
+    where in_shard(record.attempt_id)
+
+    union all
+
+    select
+        record.attempt_id,
+        coalesce(zones.zone, 0),
+        record.setting_id,
+        (record.ended_ms - record.started_ms) // (record.last - record.first + 1)
+    from intervals.visible_records as record
+    semi join cut_attempts using (attempt_id)
+    anti join intervals.touched_records using (record_key)
+    left join intervals.record_zones as zones using (record_key)
+    where
+        record.place > getvariable('warmup_rows')
+        and not record.is_synthetic
+        and in_shard(record.attempt_id)
+)
+
 select
-    record.attempt_id,
-    coalesce(zones.zone, 0) as zone,
-    record.setting_id,
-    count(*) filter (where touched.record_key is null) as clean_count,
-    cast(
-        quantile_disc(
-            cast(
-                least(
-                    (record.ended_ms - record.started_ms) // (record.last - record.first + 1),
-                    2147483647
-                ) as integer
-            ),
-            0.5
-        ) filter (where touched.record_key is null) as bigint
-    ) as median_ms
-from intervals.visible_records as record
-left join intervals.record_zones as zones using (record_key)
-left join intervals.touched_records as touched using (record_key)
-where
-    record.place > getvariable('warmup_rows')
-    and not record.is_synthetic
-    and in_shard(record.attempt_id)
-group by record.attempt_id, zones.zone, record.setting_id
+    attempt_id,
+    zone,
+    setting_id,
+    count(*) as clean_count,
+    -- Half the memory of 64 bits, and longer than any pace.
+    cast(quantile_disc(cast(least(position_ms, 2147483647) as integer), 0.5) as bigint) as median_ms
+from clean
+group by attempt_id, zone, setting_id

@@ -15,7 +15,14 @@ with slow as (
         segment.zone,
         segment.setting_id,
         segment.baseline_ms
-    from intervals.visible_records as record
+    from (
+        select visible.*
+        from intervals.visible_records as visible
+        semi join (
+            select attempt_id from intervals.judged_segments
+            where is_slow
+        ) as slow_attempts using (attempt_id)
+    ) as record
     left join intervals.record_zones as zones using (record_key)
     inner join intervals.judged_segments as segment
         on

@@ -25,45 +25,40 @@ borders as (
     select record_key + 2 from odd
 ),
 
--- Windows stream over a table, but not over a join.
-followed as (
-    select
-        2 * (rowid + 1) as record_key,
-        attempt_id,
-        last - more_count as first,
-        ended_ms - duration_ms as started_ms,
-        lag(last) over () as last_before,
-        lag(ended_ms) over () as ended_before_ms
-    from intervals.step_records
-),
-
 begun as (
-    select record.*
-    from followed as record
-    left join borders using (record_key)
-    where
-        borders.record_key is not null
-        or record.started_ms <> record.ended_before_ms
-        or record.first <> record.last_before + 1
-),
+    select
+        2 * record_id as record_key,
+        attempt_id,
+        first,
+        started_ms,
+        last_before,
+        ended_before_ms
+    from intervals.step_breaks
 
-last_record as (
-    select 2 * (rowid + 1) as record_key, last, ended_ms
-    from intervals.step_records
-    order by rowid desc
-    limit 1
+    union all
+
+    -- These continue the record before them.
+    select
+        2 * (record.rowid + 1) as record_key,
+        record.attempt_id,
+        record.last - record.more_count as first,
+        record.ended_ms - record.duration_ms as started_ms,
+        record.last - record.more_count - 1 as last_before,
+        record.ended_ms - record.duration_ms as ended_before_ms
+    from intervals.step_records as record
+    semi join borders on 2 * (record.rowid + 1) = borders.record_key
+    anti join intervals.step_breaks as step on record.rowid + 1 = step.record_id
 ),
 
 -- A run ends with the record before the next one.
 ended as (
     select
         begun.*,
-        coalesce(lead(begun.record_key) over in_order - 2, final.record_key) as last_key,
-        coalesce(lead(begun.last_before) over in_order, final.last) as last,
-        coalesce(lead(begun.ended_before_ms) over in_order, final.ended_ms) as ended_ms
+        lead(record_key) over in_order - 2 as last_key,
+        lead(last_before) over in_order as last,
+        lead(ended_before_ms) over in_order as ended_ms
     from begun
-    cross join last_record as final
-    window in_order as (order by begun.record_key)
+    window in_order as (order by record_key)
 ),
 
 runs as (

@@ -1,4 +1,4 @@
--- Pod pieces joined with the state of their node: what is
+-- Spans of pods joined with the state of their node: what is
 -- booked on the pod's devices in the window.
 --
 -- After the attempt is over a node that is down beats teardown, and a node that is not available
@@ -18,7 +18,7 @@ with held as (
 
 lives as (
     select pod_id, min(started_ms) as started_ms, max(ended_ms) as ended_ms
-    from intervals.pod_pieces
+    from intervals.pod_spans
     group by pod_id
 ),
 
@@ -41,8 +41,9 @@ select
     greatest(piece.started_ms, held.paid_from_ms) as started_ms,
     least(piece.ended_ms, held.paid_to_ms) as ended_ms,
     piece.charge_id,
+    piece.attempt_id,
     'available' as node_state
-from intervals.pod_pieces as piece
+from intervals.pod_spans as piece
 inner join held using (pod_id)
 anti join troubled using (pod_id, profile_id)
 where least(piece.ended_ms, held.paid_to_ms) > greatest(piece.started_ms, held.paid_from_ms)
@@ -55,10 +56,11 @@ select
     greatest(piece.started_ms, node.started_ms) as started_ms,
     least(piece.ended_ms, node.ended_ms) as ended_ms,
     piece.charge_id,
+    piece.attempt_id,
     node.node_state
-from intervals.pod_pieces as piece
+from intervals.pod_spans as piece
 inner join troubled using (pod_id)
-inner join intervals.charges as charge using (charge_id)
+left join intervals.charges as charge using (charge_id)
 inner join ledger.node_pieces as node
     on
         troubled.profile_id = node.profile_id

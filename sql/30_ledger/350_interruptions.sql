@@ -14,7 +14,7 @@ with charged as (
         sum(booked.unit_ms) as unit_ms
     from (
         select group_id, charge_id, sum(unit_ms) as unit_ms
-        from ledger.bookings
+        from ledger.charged_shares
         group by group_id, charge_id
     ) as booked
     inner join ledger.device_groups as device using (group_id)

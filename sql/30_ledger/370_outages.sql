@@ -11,8 +11,8 @@ with charged as (
         device.node_uid,
         device.profile,
         booking.outage_started_ms as started_ms,
-        sum(booking.unit_ms) as unit_ms
-    from ledger.bookings as booking
+        sum(booking.unit_count * (booking.ended_ms - booking.started_ms)) as unit_ms
+    from ledger.entries as booking
     inner join ledger.device_groups as device using (group_id)
     where booking.outage_started_ms is not null
     group by device.cluster, device.node_uid, device.profile, booking.outage_started_ms

@@ -21,7 +21,7 @@ booked as (
         booking.charge_id,
         booking.node_state,
         sum(booking.unit_ms) as unit_ms
-    from ledger.bookings as booking
+    from ledger.charged_shares as booking
     inner join ledger.device_groups as device using (group_id)
     left join owners using (pod_id)
     group by all

@@ -74,11 +74,9 @@ first_looks as (
 before_looks as (
     select
         sum(
-            booking.unit_ms
-            // (booking.ended_ms - booking.started_ms)
-            * greatest(0, least(booking.ended_ms, look.looked_ms) - booking.started_ms)
+            entry.unit_count * greatest(0, least(entry.ended_ms, look.looked_ms) - entry.started_ms)
         ) as unit_ms
-    from ledger.bookings as booking
+    from ledger.entries as entry
     inner join ledger.device_groups as device using (group_id)
     inner join first_looks as look on device.cluster = look.cluster
 ),

@@ -1,6 +1,7 @@
 -- Every paid device is booked 5040 units at every instant: no gap and no overlap [C1].
 --
--- Devices are booked in groups; another check tells that each one stands in a group.
+-- Devices are booked in groups, and gangs in crews; other checks tell that each device stands in a
+-- group and that the pieces of a crew fill it.
 --
 -- grain: row
 -- severity: error
@@ -9,11 +10,8 @@ with changes as (
     select
         group_id,
         unnest([started_ms, ended_ms]) as changed_ms,
-        unnest([
-            unit_ms // (ended_ms - started_ms),
-            -(unit_ms // (ended_ms - started_ms))
-        ]) as unit_change
-    from ledger.bookings
+        unnest([unit_count, -unit_count]) as unit_change
+    from ledger.entries
 
     union all
 

@@ -35,7 +35,7 @@ dropped_time as (
         sum(len(device.gpus) * pod.unit_count * (
             least(piece.ended_ms, node.ended_ms) - greatest(piece.started_ms, node.started_ms)
         )) as unit_ms
-    from intervals.pod_pieces as piece
+    from intervals.pod_spans as piece
     inner join intervals.charges as charge using (charge_id)
     inner join intervals.pod_devices as named using (pod_id)
     inner join staged.pods as pod on named.cluster = pod.cluster and named.pod_uid = pod.pod_uid
@@ -54,7 +54,7 @@ dropped_time as (
 
 booked_time as (
     select booking.group_id, sum(booking.unit_ms) as unit_ms
-    from ledger.bookings as booking
+    from ledger.charged_shares as booking
     inner join ledger.charges as charge using (charge_id)
     where charge.state like 'A.%'
     group by booking.group_id

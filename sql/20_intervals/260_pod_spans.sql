@@ -1,5 +1,9 @@
 -- What each pod's GPUs were held for, from bind to release: disjoint and without gaps [1.4].
 --
+-- While an attempt runs its timeline tells what all its pods are charged with: such a span names the
+-- attempt and has no charge, so that a gang costs as many rows as it has pods, and its timeline is
+-- written once.
+--
 -- grain: pod_id, started_ms
 
 with attempt_charges as (
@@ -98,7 +102,7 @@ phased as (
     from placed
 ),
 
--- The life of a pod in spans, in the order of the state tree; a null charge asks the timeline.
+-- The life of a pod in spans, in the order of the state tree.
 spans as (
     select
         pod.pod_id,
@@ -171,34 +175,13 @@ spans as (
         false
     from phased
     where is_worker and is_known_attempt
-),
-
-timeline as (
-    select attempt.attempt_id, line.started_ms, line.ended_ms, charge.charge_id
-    from intervals.attempt_timeline as line
-    inner join intervals.lineage_attempts as attempt using (cluster, job, attempt)
-    inner join intervals.charges as charge
-        on
-            line.state = charge.state
-            and line.cause is not distinct from charge.cause
-            and line.cause_job is not distinct from charge.cause_job
-            and line.cause_attempt is not distinct from charge.cause_attempt
 )
 
-select pod_id, started_ms, ended_ms, charge_id
-from spans
-where ended_ms > started_ms and not is_timeline
-
-union all
-
 select
-    span.pod_id,
-    greatest(span.started_ms, line.started_ms) as started_ms,
-    least(span.ended_ms, line.ended_ms) as ended_ms,
-    line.charge_id
-from spans as span
-inner join timeline as line using (attempt_id)
-where
-    span.is_timeline
-    and line.started_ms < span.ended_ms
-    and line.ended_ms > span.started_ms
+    pod_id,
+    started_ms,
+    ended_ms,
+    case when not is_timeline then charge_id end as charge_id,
+    case when is_timeline then attempt_id end as attempt_id
+from spans
+where ended_ms > started_ms

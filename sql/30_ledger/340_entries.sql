@@ -1,7 +1,8 @@
--- The ledger as it is booked: one row for a share of a group of devices over one interval.
+-- The ledger as it is written: one row for a share of a group of devices over one interval.
 --
--- unit_ms = units × milliseconds over all devices of the group. ledger.gpu_time shows the same
--- device by device, with names for the numbers.
+-- unit_count is over all devices of the group. Where attempt_id stands in the place of charge_id, the
+-- attempt's timeline tells what the time is charged with: ledger.crew_pieces cuts it for all entries
+-- of the same attempt and interval at once, and ledger.bookings shows each with its charge.
 --
 -- grain: group_id, started_ms, pod_id
 
@@ -21,8 +22,9 @@ held as (
         piece.pod_id,
         greatest(piece.started_ms, share.started_ms) as started_ms,
         least(piece.ended_ms, share.ended_ms) as ended_ms,
-        len(device.gpus) * share.unit_count as unit_count,
+        cast(len(device.gpus) * share.unit_count as integer) as unit_count,
         piece.charge_id,
+        piece.attempt_id,
         piece.node_state,
         cast(null as bigint) as outage_started_ms
     from ledger.held_pieces as piece
@@ -41,8 +43,9 @@ unavailable as (
         cast(null as bigint) as pod_id,
         free.started_ms,
         free.ended_ms,
-        free.gpu_count * free.free_units as unit_count,
+        cast(free.gpu_count * free.free_units as integer) as unit_count,
         charge.charge_id,
+        cast(null as integer) as attempt_id,
         free.node_state,
         free.outage_started_ms
     from ledger.free_pieces as free
@@ -59,8 +62,9 @@ idle as (
         cast(null as bigint) as pod_id,
         piece.started_ms,
         piece.ended_ms,
-        len(device.gpus) * piece.free_units as unit_count,
+        cast(len(device.gpus) * piece.free_units as integer) as unit_count,
         charge.charge_id,
+        cast(null as integer) as attempt_id,
         'available' as node_state,
         cast(null as bigint) as outage_started_ms
     from ledger.idle_pieces as piece
@@ -73,13 +77,8 @@ idle as (
             and piece.cause_attempt is not distinct from charge.cause_attempt
 )
 
-select
-    * exclude (unit_count),
-    cast(unit_count * (ended_ms - started_ms) as bigint) as unit_ms
-from (
-    select * from held
-    union all by name
-    select * from unavailable
-    union all by name
-    select * from idle
-)
+select * from held
+union all by name
+select * from unavailable
+union all by name
+select * from idle

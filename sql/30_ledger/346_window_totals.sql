@@ -4,7 +4,7 @@
 
 with charged as (
     select group_id, charge_id, sum(unit_ms) as unit_ms
-    from ledger.bookings
+    from ledger.charged_shares
     group by group_id, charge_id
 )
 

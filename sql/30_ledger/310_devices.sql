@@ -1,6 +1,6 @@
 -- Devices with the span they are paid for, clipped to the window [1.1].
 --
--- profile_id stands for node and profile in the tables of pieces.
+-- node_id stands for the node, profile_id for node and profile in the tables of pieces.
 --
 -- grain: cluster, node_uid, gpu
 
@@ -11,6 +11,7 @@ select
     node.pool,
     device.gpu,
     device.profile,
+    dense_rank() over (order by node.cluster, node.node_uid) as node_id,
     dense_rank() over (order by node.cluster, node.node_uid, device.profile) as profile_id,
     greatest(epoch_ms(node.paid_from), getvariable('window_start_ms')) as started_ms,
     least(end_ms(node.paid_to), getvariable('window_end_ms')) as ended_ms

@@ -5,7 +5,7 @@
 select
     device.group_id,
     device.cluster,
-    device.node_uid,
+    device.node_id,
     device.pool,
     len(device.gpus) as gpu_count,
     greatest(span.started_ms, node.started_ms) as started_ms,

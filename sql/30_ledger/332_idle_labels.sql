@@ -7,33 +7,31 @@
 -- grain: cluster, pool, started_ms
 
 with free_devices as (
-    select cluster, pool, node_uid, gpu_count, started_ms, ended_ms
+    select node_id, gpu_count, started_ms, ended_ms
     from ledger.free_pieces
     where node_state = 'available' and free_units = 5040
 ),
 
 changes as (
-    select cluster, pool, node_uid, changed_ms, sum(change) as change
+    select node_id, changed_ms, sum(change) as change
     from (
-        select cluster, pool, node_uid, started_ms as changed_ms, gpu_count as change
+        select node_id, started_ms as changed_ms, gpu_count as change
         from free_devices
         union all
-        select cluster, pool, node_uid, ended_ms, -gpu_count from free_devices
+        select node_id, ended_ms, -gpu_count from free_devices
     )
-    group by cluster, pool, node_uid, changed_ms
+    group by node_id, changed_ms
     having sum(change) <> 0
 ),
 
 node_free as (
     select
-        cluster,
-        pool,
-        node_uid,
+        node_id,
         changed_ms,
         sum(change) over on_node as free_count,
         sum(change) over on_node - change as free_before
     from changes
-    window on_node as (partition by cluster, node_uid order by changed_ms)
+    window on_node as (partition by node_id order by changed_ms)
 ),
 
 workloads as (
@@ -53,10 +51,15 @@ shapes as (
     from workloads
 ),
 
+nodes as (
+    select distinct node_id, cluster, pool
+    from ledger.device_groups
+),
+
 slot_changes as (
     select
-        node_free.cluster,
-        node_free.pool,
+        nodes.cluster,
+        nodes.pool,
         shapes.gpus_per_pod,
         node_free.changed_ms,
         sum(
@@ -65,8 +68,9 @@ slot_changes as (
         ) as slot_change,
         sum(node_free.free_count - node_free.free_before) as free_change
     from node_free
+    inner join nodes using (node_id)
     inner join shapes using (cluster, pool)
-    group by node_free.cluster, node_free.pool, shapes.gpus_per_pod, node_free.changed_ms
+    group by nodes.cluster, nodes.pool, shapes.gpus_per_pod, node_free.changed_ms
 ),
 
 -- What waits, by the size of a workload: how many of each at every change of the queue.

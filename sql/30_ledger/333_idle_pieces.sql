@@ -4,7 +4,7 @@
 -- grain: group_id, started_ms
 
 with idle as (
-    select *, row_number() over (order by group_id, started_ms) as idle_id
+    select *, row_number() over () as idle_id
     from ledger.free_pieces
     where node_state = 'available'
 ),

@@ -197,27 +197,20 @@ SEGMENTS = """
     6           3           8      x       50           1000       1000         false
 """
 SLOW = """
-    attempt_id  record_key  zone  setting_id  baseline_ms  class     basis
-    1           2           0     0           1000         unk.slow  nothing
-    3           6           0     0           1000         unk.slow  nothing
-    5           10          0     0           1000         unk.slow  nothing
-"""
-RECORDS = """
-    attempt_id  record_key  place  first  last  started_ms  ended_ms  setting_id  is_synthetic
-    1           2           2      1      1     0           1100      0           false
-    3           6           2      1      1     0           1100      0           false
-    5           10          2      1      1     0           1100      0           false
+    attempt_id  record_key  started_ms  ended_ms  is_synthetic  zone  setting_id  class     basis
+    1           2           0           1100      false         0     0           unk.slow  nothing
+    3           6           0           1100      false         0     0           unk.slow  nothing
+    5           10          0           1100      false         0     0           unk.slow  nothing
 """
 
 
-def given_gangs(model, nodes, segments=SEGMENTS, slow=SLOW, records=RECORDS, attempts=ATTEMPTS):
+def given_gangs(model, nodes, segments=SEGMENTS, slow=SLOW, attempts=ATTEMPTS):
     """Three lineages with a slow and a good attempt each; nodes: of each attempt, by attempt_id."""
     model.given("intervals.lineage_attempts", attempts)
     header, *rows = segments.strip().splitlines()
     lines = [f"{header}  zone  setting_id", *(f"{row}  0  0" for row in rows)]
     model.given("intervals.judged_segments", "\n".join(lines))
     model.given("intervals.slow_records", slow)
-    model.given("intervals.visible_records", records)
     pods = [
         f"c  {'AABBCCA'[gang]}  {(1, 2, 1, 2, 1, 2, 3)[gang]}  p{gang}{node}  {node}"
         for gang, names in enumerate(nodes)
@@ -327,8 +320,7 @@ def test_synthetic_records_make_a_slow_segment_less_sure(model):
     given_gangs(
         model,
         ["n1"] * 6,
-        slow=SLOW.replace("unk.slow  nothing", "host.cpu  rank"),
-        records=RECORDS.replace("false", "true", 1),
+        slow=SLOW.replace("unk.slow  nothing", "host.cpu  rank").replace("false", "true ", 1),
     )
 
     model.expect(

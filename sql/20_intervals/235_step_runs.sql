@@ -25,6 +25,13 @@ borders as (
     select record_key + 2 from odd
 ),
 
+-- Those that continue the record before them: nothing but their fate makes them borders.
+seams as (
+    select record_key
+    from borders
+    anti join intervals.step_breaks as step on borders.record_key = 2 * step.record_id
+),
+
 begun as (
     select
         2 * record_id as record_key,
@@ -37,7 +44,6 @@ begun as (
 
     union all
 
-    -- These continue the record before them.
     select
         2 * (record.rowid + 1) as record_key,
         record.attempt_id,
@@ -46,8 +52,7 @@ begun as (
         record.last - record.more_count - 1 as last_before,
         record.ended_ms - record.duration_ms as ended_before_ms
     from intervals.step_records as record
-    semi join borders on 2 * (record.rowid + 1) = borders.record_key
-    anti join intervals.step_breaks as step on record.rowid + 1 = step.record_id
+    semi join seams on 2 * (record.rowid + 1) = seams.record_key
 ),
 
 -- A run ends with the record before the next one.

@@ -12,6 +12,7 @@ with slow as (
         record.record_key,
         record.started_ms,
         record.ended_ms,
+        record.is_synthetic,
         segment.zone,
         segment.setting_id,
         segment.baseline_ms
@@ -77,6 +78,9 @@ lagging as (
 select
     slow.attempt_id,
     slow.record_key,
+    slow.started_ms,
+    slow.ended_ms,
+    slow.is_synthetic,
     slow.zone,
     slow.setting_id,
     slow.baseline_ms,

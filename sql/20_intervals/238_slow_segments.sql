@@ -8,18 +8,17 @@
 
 with spans as (
     select
-        slow.attempt_id,
-        slow.zone,
-        slow.setting_id,
-        slow.class,
-        slow.basis,
-        min(record.started_ms) as started_ms,
-        max(record.ended_ms) as ended_ms,
+        attempt_id,
+        zone,
+        setting_id,
+        class,
+        basis,
+        min(started_ms) as started_ms,
+        max(ended_ms) as ended_ms,
         count(*) as record_count,
-        count(*) filter (where record.is_synthetic) as synthetic_count
-    from intervals.slow_records as slow
-    inner join intervals.visible_records as record using (record_key)
-    group by slow.attempt_id, slow.zone, slow.setting_id, slow.class, slow.basis
+        count(*) filter (where is_synthetic) as synthetic_count
+    from intervals.slow_records
+    group by attempt_id, zone, setting_id, class, basis
 ),
 
 suspects as (

@@ -37,6 +37,13 @@ with everything as (
         class as cause,
         'unlaunched' as node_state
     from ledger.unlaunched
+),
+
+-- Slow steps are charged to nobody's end; how sure their cause is, the segments tell [3.5].
+slow as (
+    select cluster, job, attempt, class, min(confidence) as confidence
+    from intervals.slow_segments
+    group by cluster, job, attempt, class
 )
 
 select
@@ -60,7 +67,7 @@ select
     entry.cause_job,
     entry.cause_attempt,
     instant_of(entry.outage_started_ms) as outage_started_at,
-    attribution.confidence
+    coalesce(attribution.confidence, slow.confidence) as confidence
 from everything as entry
 left join intervals.pod_devices as held using (pod_id)
 left join staged.pods as pod on held.cluster = pod.cluster and held.pod_uid = pod.pod_uid
@@ -70,3 +77,10 @@ left join intervals.attribution as attribution
         entry.cluster = attribution.cluster
         and entry.cause_job = attribution.job
         and entry.cause_attempt = attribution.attempt
+left join slow
+    on
+        entry.state = 'A.slow'
+        and entry.cluster = slow.cluster
+        and pod.job = slow.job
+        and pod.attempt = slow.attempt
+        and entry.cause = slow.class

@@ -102,6 +102,8 @@ def test_a_lasting_change_is_found_and_booked_to_the_millisecond(model, seed):
         A    1        1     300           {median(durations[1:300])}  unk.slow  nothing  30
     """,
     )
+    sure = "select distinct confidence from ledger.gpu_time where state = 'A.slow'"
+    assert model.con.sql(sure).fetchall() == [(30,)]
 
 
 def test_a_slow_stretch_that_heals_is_two_changes(model):

@@ -144,7 +144,9 @@ def _slow_lines(row: dict[str, Any]) -> Iterator[str]:
         f"  {shown(row['started_at'])} to {shown(row['ended_at'])}  "
         f"{shown(row['job'])}/{row['attempt']}: {shown(row['class'])}, confidence "
         f"{row['confidence']} % (by {row['basis']}{suspect}), {row['record_count']} records of "
-        f"{row['median_ms']} ms a position where {row['baseline_ms']} ms were possible"
+        f"{row['median_ms']} ms a position where {row['baseline_ms']} ms were possible: "
+        f"{row['lost_seconds']:.0f} s lost on each GPU "
+        f"({row['low_seconds']:.0f} to {row['high_seconds']:.0f})"
     )
 
 

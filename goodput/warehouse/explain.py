@@ -126,8 +126,10 @@ _SLOW_SEGMENTS = """
     select
         job, attempt, make_timestamptz(started_ms * 1000) as started_at,
         make_timestamptz(ended_ms * 1000) as ended_at, record_count, median_ms, baseline_ms, class,
-        basis, confidence, node_uid
-    from intervals.slow_segments, meta.build
+        basis, confidence, node_uid, lost_ms / 1000.0 as lost_seconds,
+        low_ms / 1000.0 as low_seconds, high_ms / 1000.0 as high_seconds
+    from meta.build, intervals.slow_segments
+    left join rollups.slow_losses using (attempt_id, zone, setting_id)
     where {filter} and ($attempt::integer is null or attempt = $attempt)
     and started_at < window_end and ended_at > window_start
     order by started_at, job, attempt
@@ -188,6 +190,11 @@ class Explanation:
     incidents: list[Row] = field(default_factory=list)
     slow_segments: list[Row] = field(default_factory=list)
     suspicions: list[Row] = field(default_factory=list)
+
+    def _repr_html_(self) -> str:
+        from goodput.warehouse.explanation_html import explanation_html
+
+        return explanation_html(self)
 
 
 def explain(con: duckdb.DuckDBPyConnection, target: str) -> Explanation:

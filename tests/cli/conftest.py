@@ -28,8 +28,8 @@ MODELS = {
             4 as gangs_without, 0 as slow_without, 0.0078125::double as p_value""",
     "20_intervals/233_slow_segments.sql": """
         -- Twenty slow minutes.
-        select 'default' as cluster, 'J1' as job, 1 as attempt,
-            getvariable('window_start_ms') as started_ms,
+        select 'default' as cluster, 'J1' as job, 1 as attempt, 1 as attempt_id, 0 as zone,
+            0 as setting_id, getvariable('window_start_ms') as started_ms,
             getvariable('window_start_ms') + 1200000 as ended_ms, 200 as record_count,
             6000 as median_ms, 5000 as baseline_ms, 'unk.slow' as class, 'elimination' as basis,
             'u1' as node_uid, 60 as confidence""",
@@ -66,6 +66,9 @@ MODELS = {
             'u1' as node_uid, 'proof' as rule, 'gpu.lost 1' as incident,
             'net.fabric' as caused_by, 'J0' as caused_by_job, 2 as caused_by_attempt,
             3600000 as lost_gpu_ms""",
+    "36_rollups/376_slow_losses.sql": """
+        select 1 as attempt_id, 0 as zone, 0 as setting_id, 200000 as lost_ms, 180000 as low_ms,
+            220000 as high_ms""",
     "30_ledger/360_evidence.sql": """
         -- What was seen.
         select 'default' as cluster, 'J1' as job, 1 as attempt,

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import click
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import goodput as package
 from goodput.cli import main
@@ -313,7 +314,16 @@ def test_a_failed_check_exits_with_3_and_the_models_are_there(goodput, tables):
     assert "warn: loose: 1 rows. Jobs without a team." in result.stderr
     assert "error: strict: 1 rows. No job may be called bad." in result.stderr
     assert checked.exit_code == 3
-    found = {row["name"]: row["row_count"] for row in json.loads(checked.stdout)}
+    rows = json.loads(checked.stdout)
+    assert [(row["result"], row["name"], row["severity"]) for row in rows[:3]] == [
+        ("fails", "strict", "error"),
+        ("warns", "loose", "warn"),
+        ("holds", "grain of staged.jobs", "error"),
+    ]
+    table = goodput("check").stdout
+    assert table.splitlines()[1].split()[:3] == ["fails", "strict", "1"]
+    assert "error" not in table
+    found = {row["name"]: row["row_count"] for row in rows}
     assert found == {
         "loose": 1,
         "strict": 1,
@@ -323,6 +333,39 @@ def test_a_failed_check_exits_with_3_and_the_models_are_there(goodput, tables):
     }
     shown = goodput("query", "-o", "csv", "select job from checks.strict")
     assert shown.stdout == "job\nJ2\n"
+
+
+@pytest.mark.usefixtures("models")
+def test_a_window_in_which_nothing_was_paid_for_is_no_data(goodput, tables, models):
+    # The real ledger of a lake whose only node came on 2026-02-20.
+    model = models / "30_ledger/310_gpu_time.sql"
+    model.write_text(model.read_text() + "\nwhere getvariable('window_start') >= '2026-02-20'\n")
+    nodes = models / "10_staged/111_nodes.sql"
+    nodes.write_text(
+        nodes.read_text().replace("gpus from", "gpus, registered_at as paid_from from")
+    )
+    goodput("import", tables)
+
+    early = goodput("build", "--week", "2026-W02")
+    assert early.exit_code == 4
+    assert early.stderr.splitlines()[-1] == (
+        "error: no GPU was paid for from 2026-01-05 00:00 to 2026-01-12 00:00 UTC, as far as the"
+        " lake knows: its first node is from 2026-02-20 00:00; take another window"
+    )
+    assert goodput("build", "--week", "2026-W10").exit_code == 0
+
+    (tables / "nodes.ndjson").unlink()
+    (tables / "new").mkdir()
+    (tables / "jobs.ndjson").rename(tables / "new" / "jobs.ndjson")
+    other = CliRunner().invoke(
+        main, ["--lake", str(tables / "lake"), "import", str(tables / "new")]
+    )
+    assert other.exit_code == 0
+    none = CliRunner().invoke(main, ["--lake", str(tables / "lake"), "build", "--week", "2026-W02"])
+    assert (none.exit_code, "it knows of no node; import or collect some" in none.stderr) == (
+        4,
+        True,
+    )
 
 
 def test_a_doubled_key_breaks_the_grain(goodput, models, tables):
@@ -440,7 +483,7 @@ def test_explain_one_attempt_in_words(built):
         (
             "  2026-03-02T00:00:00Z to 2026-03-02T00:20:00Z  J1/1: unk.slow, confidence 60 % (by "
             "elimination, u1 suspected), 200 records of 6000 ms a position where 5000 ms were "
-            "possible"
+            "possible: 200 s lost on each GPU (180 to 220)"
         ),
     ]
 
@@ -461,7 +504,7 @@ def test_explain_a_node_with_its_outages(built):
         (
             "  2026-03-02T00:00:00Z to 2026-03-02T00:20:00Z  J1/1: unk.slow, confidence 60 % (by "
             "elimination, u1 suspected), 200 records of 6000 ms a position where 5000 ms were "
-            "possible"
+            "possible: 200 s lost on each GPU (180 to 220)"
         ),
         "",
         "Suspected to slow its gangs down",
@@ -508,7 +551,7 @@ def test_a_report_without_a_window_is_of_the_last_build(built, written, tmp_path
     result = built("report", "--out", tmp_path / "out")
 
     assert result.stdout == f"{tmp_path / 'out' / 'report.html'}\n"
-    assert written == [(tmp_path / "lake/warehouse.duckdb", tmp_path / "out")]
+    assert written == [(tmp_path / "lake/warehouse.duckdb", tmp_path / "out", [], [])]
     assert (tmp_path / "lake/warehouse.duckdb").stat().st_mtime_ns == before
 
 
@@ -576,11 +619,24 @@ def test_doctor_lists_what_is_there_and_how_fresh(built, tables):
     assert json.loads(result.stdout)[0] == {
         "table_name": "jobs",
         "cluster": "default",
-        "ingested_from": str(tables),
         "row_count": 1,
         "newest_ingested_at": None,
         "newest_event": "2026-03-04T10:00:00Z",
+        "source_count": 1,
+        "newest_source": str(tables),
     }
+
+
+def test_doctor_has_one_row_for_all_files_of_a_table(goodput, tables, tmp_path):
+    goodput("import", tables)
+    more = tmp_path / "more"
+    more.mkdir()
+    (more / "jobs.csv").write_text("job,ingested_at\nJ2,2026-03-09T00:00:00Z\n")
+    goodput("import", more)
+
+    [jobs, *_] = json.loads(goodput("doctor", "-o", "json").stdout)
+    assert (jobs["row_count"], jobs["source_count"]) == (2, 2)
+    assert jobs["newest_source"] == str(more)
 
 
 def test_doctor_exits_with_5_when_the_lake_is_not_reachable(goodput, tmp_path):

@@ -3,6 +3,8 @@
 import random
 from fractions import Fraction
 from itertools import accumulate
+from math import hypot, pi, sqrt
+from statistics import stdev
 
 import pytest
 from ledger_rows import LedgerBench
@@ -104,6 +106,25 @@ def test_a_lasting_change_is_found_and_booked_to_the_millisecond(model, seed):
     )
     sure = "select distinct confidence from ledger.gpu_time where state = 'A.slow'"
     assert model.con.sql(sure).fetchall() == [(30,)]
+
+
+def test_a_loss_has_the_interval_of_its_baseline_and_its_own_records(model):
+    fast, slow = jittered(400, 1), jittered(400, 2, 1.1)
+    bench = play(model, fast + slow)
+    lost = 1000 * slow_seconds(bench)["unk.slow"]
+
+    model.rebuild("rollups.slow_losses")
+    [(took, low, high)] = model.con.sql(
+        "select lost_ms, low_ms, high_ms from rollups.slow_losses"
+    ).fetchall()
+
+    assert took == lost
+    # A median of n normal values deviates by sqrt(pi / 2 n) of theirs; the baseline counts once
+    # for each slow step, and the slow steps bring the deviation of their sum.
+    baseline = len(slow) * stdev(fast) * sqrt(pi / 2 / len(fast))
+    own = sqrt(len(slow)) * stdev(slow)
+    assert (high - low) / 2 == pytest.approx(1.96 * hypot(baseline, own), rel=0.2)
+    assert (high + low) / 2 == pytest.approx(lost, rel=0.03)
 
 
 def test_a_slow_stretch_that_heals_is_two_changes(model):

@@ -54,8 +54,10 @@ format: $(READY_DEV) ## let ruff and sqlfluff rewrite what they can
 bench: $(READY_DEV) ## benchmarks, one JSON object a line
 	@$(BIN)/python -m benchmarks
 
-docs: $(READY) ## write the generated page of docs/ anew
+docs: $(READY) ## write the generated pages of docs/ and the dashboards anew
 	$(BIN)/python docs/make_data_dictionary.py
+	$(BIN)/python docs/make_prometheus_metrics.py
+	$(BIN)/python dashboards/grafana
 
 clean: ## remove the environment and what the demo made
 	rm -rf $(VENV) demo

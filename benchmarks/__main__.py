@@ -19,7 +19,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from benchmarks import kubernetes_lists, log_reading, prometheus_pull
+from benchmarks import kubernetes_lists, log_reading, prometheus_pull, report_page
 from benchmarks.growth import exponent, measure, measure_answers, measure_long_job
 from goodput.lake import Lake
 from goodput.sources.dump import collect_dump
@@ -233,6 +233,14 @@ def bench_kubernetes(folder: Path) -> Iterator[Figure]:
         yield Figure(name + what, round(value, 2), unit, round(base, 2), round(value / base, 2))
 
 
+def bench_report_page(folder: Path) -> Iterator[Figure]:
+    """The weekly page: seconds to its first paint and its size, beside the limits for both."""
+    for name, page in (report_page.measure(folder) or {}).items():
+        seconds, size = page.paint_seconds, page.megabytes
+        yield Figure(f"paint_{name}", round(seconds, 3), "seconds", 1.0, round(seconds, 3))
+        yield Figure(f"page_{name}", round(size, 2), "MB", 2.0, round(size / 2, 2))
+
+
 def main() -> None:
     """Runs all benchmarks."""
     for bench in (
@@ -244,6 +252,7 @@ def main() -> None:
         bench_long_job,
         bench_prometheus,
         bench_kubernetes,
+        bench_report_page,
     ):
         with tempfile.TemporaryDirectory() as folder:
             for figure in bench(Path(folder)):

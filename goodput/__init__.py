@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from goodput.api import open_warehouse as open  # noqa: A004 - goodput.open reads well
     from goodput.lake import Lake
     from goodput.settings import Settings, load_settings
+    from goodput.sources.typed import import_files
     from goodput.warehouse.build import BuildResult, build
     from goodput.window import Window
 
@@ -27,6 +28,7 @@ __all__ = [
     "Window",
     "__version__",
     "build",
+    "import_files",
     "load_settings",
     "open",
     "use_catalog",
@@ -40,6 +42,7 @@ _HOMES = {
     "Warehouse": ("goodput.api", "Warehouse"),
     "Window": ("goodput.window", "Window"),
     "build": ("goodput.warehouse.build", "build"),
+    "import_files": ("goodput.sources.typed", "import_files"),
     "load_settings": ("goodput.settings", "load_settings"),
     "open": ("goodput.api", "open_warehouse"),
     "use_catalog": ("goodput._resources", "use_catalog"),

@@ -1,11 +1,13 @@
 """The library: a warehouse to ask in notebooks and jobs.
 
     import goodput
-    warehouse = goodput.open("lake")
-    warehouse.metrics("goodput_paid")
-    warehouse.sql("select state, sum(unit_ms) from ledger.gpu_time group by 1")
+    lake = goodput.open("lake")
+    lake.metrics("goodput_paid")
+    lake.ledger(job="llama-70b")
+    lake.sql("select state, sum(unit_ms) from ledger.gpu_time group by 1")
 
-Answers are Polars frames; instants are UTC.
+Answers are Polars frames; instants are UTC. Notebooks show the objects as tables, in which every
+text of a cluster is escaped.
 """
 
 from __future__ import annotations
@@ -20,12 +22,26 @@ import polars as pl
 
 from goodput.errors import NoData
 from goodput.lake import Lake
+from goodput.report.document import Report
+from goodput.report.result import read_result
+from goodput.texts import html, html_table
 from goodput.warehouse.advice import SPARE_TARGET, Advice, advise
 from goodput.warehouse.connection import connect
 from goodput.warehouse.explain import Explanation, explain
 from goodput.warehouse.query import open_session
 from goodput.warehouse.results import select_metrics
 from goodput.warehouse.whatif import Change, replay
+
+_BUILD = """
+select
+    window_start, window_end, as_of as known_until, built_at, goodput_version,
+    (select count(*) from checks.summary where row_count > 0) as checks_with_rows
+from meta.build
+"""
+_HEADLINE = (
+    "scope = 'fleet' and metric in ('goodput_paid', 'goodput_demand', 'job_success',"
+    " 'node_availability_closed', 'interruptions')"
+)
 
 
 class Warehouse:
@@ -53,27 +69,67 @@ class Warehouse:
         """Rows of ledger.gpu_time, in the order of time; only those of a job or node, if named.
 
         Args:
-            job: the job's key.
+            job: the job's key, or a name that several jobs may have.
             node: the node's uid or name.
         """
         return self.sql(
             "select * from ledger.gpu_time"
-            " where ($1::varchar is null or job = $1)"
+            " where ($1::varchar is null or job = $1 or (cluster, job) in"
+            " (select (cluster, job) from staged.jobs where name = $1))"
             " and ($2::varchar is null or node_uid = $2 or node_name = $2)"
             " and ($3::varchar is null or cluster = $3)"
             " order by started_at, cluster, node_uid, gpu",
             [job, node, cluster],
         )
 
-    def metrics(self, metric: str | None = None) -> pl.DataFrame:
+    def metrics(self, metric: str | None = None, *, scope: str | None = None) -> pl.DataFrame:
         """The metrics of the last build in their common shape, all or one.
+
+        Args:
+            metric: its name, such as goodput_paid.
+            scope: only rows of this scope, such as fleet, pool, class or job.
 
         Raises:
             UsageError: no metric has that name.
             NoData: nothing has been built.
         """
         with self._built() as con:
-            return _frame(select_metrics(con, metric))
+            return _frame(select_metrics(con, metric, scope))
+
+    def survival(self, measure: str = "attempt", *, scope: str = "fleet") -> pl.DataFrame:
+        """Kaplan and Meier's estimate of the share of spans that last longer than so many hours.
+
+        Spans that go on, or ended otherwise, are censored; those that began before the window enter
+        at the age they had. `low` and `high` are the 95 % interval by Greenwood's variance on the
+        log-log scale.
+
+        Args:
+            measure: attempt (until it fails), and others that `rollups.survival` has.
+            scope: fleet, or another scope of the measure, such as job_size.
+
+        Returns:
+            cluster, scope_value, hours, survival, low, high, at_risk, events; by age.
+
+        Raises:
+            NoData: nothing has been built.
+        """
+        return self.sql(
+            "select cluster, scope_value, span_ms / 3600000 as hours, survival, low, high,"
+            " risk_count as at_risk, event_count as events from rollups.survival"
+            " where measure = $1 and scope = $2 order by cluster, scope_value, hours",
+            [measure, scope],
+        )
+
+    def report(self) -> Report:
+        """The weekly report of the last build; a notebook shows its first screen.
+
+        Raises:
+            NoData: nothing has been built, or its window holds no paid GPU time.
+        """
+        path = self.lake.built_warehouse()
+        if path is None:
+            raise NoData(f"nothing has been built from {self.lake.url}; run `goodput build` first")
+        return Report(read_result(path) | {"trends": [], "history": []})
 
     def tables(self) -> pl.DataFrame:
         """Every table that `sql` can read: schema, name, and the number of its columns."""
@@ -142,6 +198,19 @@ class Warehouse:
 
     def __repr__(self) -> str:
         return f"Warehouse({self.lake.url!r})"
+
+    def _repr_html_(self) -> str:
+        """What was built, by which rules, and the goodput of it; never an error."""
+        title = html("b", f"goodput lake {self.lake.url}")
+        if self.lake.built_warehouse() is None:
+            return str(html("div", title, html("p", "Nothing has been built: run goodput build.")))
+        with self._built() as con:
+            [build] = _frame(con.sql(_BUILD)).to_dicts()
+            metrics = _frame(select_metrics(con).filter(_HEADLINE))
+        facts = [{"what": name.replace("_", " "), "is": value} for name, value in build.items()]
+        columns = ("cluster", "metric", "value", "low", "high", "numerator", "denominator", "unit")
+        tables = html_table(facts, ("what", "is")), html_table(metrics.to_dicts(), columns)
+        return str(html("div", title, *tables))
 
     def _built(self) -> duckdb.DuckDBPyConnection:
         path = self.lake.built_warehouse()

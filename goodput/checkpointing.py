@@ -45,6 +45,14 @@ def daly_interval(save: float, mean_time: float) -> float:
     return young_interval(save, mean_time) * (1 + math.sqrt(part) / 3 + part / 9) - save
 
 
+def availability_interval(save: float, mean_time: float, restart: float) -> float:
+    """The interval at which the steady-state availability of a job peaks (arXiv 2410.18124).
+
+    Their period runs from save to save and holds the save; the interval is the work between.
+    """
+    return math.sqrt(save * save + 2 * save * (mean_time + restart))
+
+
 def optimal_interval(save: float, mean_time: float) -> float:
     """The exact optimum of renewal theory; what a restart costs does not move it."""
     from scipy.special import lambertw

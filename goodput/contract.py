@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import cast
 
 import duckdb
 from duckdb.sqltypes import DuckDBPyType
 
 from goodput.errors import GoodputError
 from goodput.warehouse.models import Model, find_models
-
-if TYPE_CHECKING:
-    import polars as pl
 
 PROVENANCE = ("ingested_at", "ingested_from", "run_id", "row_id")
 """Columns of every raw table that say where a row came from and not what it says."""
@@ -112,11 +109,6 @@ def columns(table: str) -> dict[str, str]:
     return {name: str(kind) for name, kind in raw_table(table).columns.items()}
 
 
-def polars_schema(table: str) -> dict[str, pl.DataType]:
-    """Name to Polars type of every column of a raw table; instants are UTC milliseconds."""
-    return {name: _polars_type(kind) for name, kind in raw_table(table).columns.items()}
-
-
 @lru_cache(maxsize=1)
 def _contract() -> dict[str, RawTable]:
     con = duckdb.connect()
@@ -155,25 +147,3 @@ def _read_back(
         day=day,
         sorted_by=sorted_by,
     )
-
-
-def _polars_type(kind: DuckDBPyType) -> Any:
-    import polars as pl
-
-    simple = {
-        "varchar": pl.String(),
-        "boolean": pl.Boolean(),
-        "smallint": pl.Int16(),
-        "integer": pl.Int32(),
-        "bigint": pl.Int64(),
-        "double": pl.Float64(),
-        "date": pl.Date(),
-        "timestamp with time zone": pl.Datetime("ms", "UTC"),
-    }
-    if kind.id in simple:
-        return simple[kind.id]
-    if kind.id == "list":
-        return pl.List(_polars_type(children(kind)[0][1]))
-    if kind.id == "struct":
-        return pl.Struct({name: _polars_type(child) for name, child in children(kind)})
-    raise GoodputError(f"sql/00_raw uses the type {kind}, which the lake does not know")

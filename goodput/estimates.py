@@ -42,53 +42,68 @@ def clopper_pearson(successes: int, trials: int, confidence: float = 0.95) -> In
     return Interval(float(low), float(high))
 
 
-def count_interval(events: int, confidence: float = 0.95) -> Interval:
-    """The exact interval of the mean of a Poisson count, from the chi-square quantiles.
+def count_interval(events: int, confidence: float = 0.95, dispersion: float = 1.0) -> Interval:
+    """The exact interval of the mean of a count.
+
+    Args:
+        events: how many were counted.
+        confidence: coverage, between 0 and 1.
+        dispersion: variance over mean. 1 is a Poisson count, with the chi-square quantiles; above
+            it events come in clusters, and the count is negative-binomial with that dispersion.
 
     Raises:
-        ValueError: fewer than no events.
+        ValueError: fewer than no events, or a dispersion below 1.
     """
     if events < 0:
         raise ValueError(f"{events} events cannot be")
     tail = (1 - confidence) / 2
-    low = _gamma_quantile(events, tail) if events else 0.0
-    return Interval(low, _gamma_quantile(events + 1, 1 - tail))
+    low = _mean_with_tail(events - 1, 1 - tail, dispersion) if events else 0.0
+    return Interval(low, _mean_with_tail(events, tail, dispersion))
 
 
-def rate_interval(events: int, exposure: float, confidence: float = 0.95) -> Interval:
+def rate_interval(
+    events: int, exposure: float, confidence: float = 0.95, dispersion: float = 1.0
+) -> Interval:
     """The exact interval of events per unit of exposure; without events its one-sided upper bound.
 
     Raises:
-        ValueError: no exposure, or fewer than no events.
+        ValueError: no exposure, fewer than no events, or a dispersion below 1.
     """
     if not exposure > 0:
         raise ValueError(f"an exposure of {exposure} tells nothing")
     if events == 0:
-        return Interval(0.0, one_sided_count(0, confidence) / exposure)
-    count = count_interval(events, confidence)
+        return Interval(0.0, one_sided_count(0, confidence, dispersion) / exposure)
+    count = count_interval(events, confidence, dispersion)
     return Interval(count.low / exposure, count.high / exposure)
 
 
-def mean_time_interval(events: int, exposure: float, confidence: float = 0.95) -> Interval:
+def mean_time_interval(
+    events: int, exposure: float, confidence: float = 0.95, dispersion: float = 1.0
+) -> Interval:
     """The exact interval of exposure per event; without events its one-sided lower bound.
 
     Raises:
-        ValueError: no exposure, or fewer than no events.
+        ValueError: no exposure, fewer than no events, or a dispersion below 1.
     """
-    rate = rate_interval(events, exposure, confidence)
+    rate = rate_interval(events, exposure, confidence, dispersion)
     return Interval(1 / rate.high, 1 / rate.low if rate.low else math.inf)
 
 
-def one_sided_count(events: int, confidence: float = 0.95) -> float:
-    """The largest Poisson mean that seeing no more than `events` does not rule out."""
-    return _gamma_quantile(events + 1, confidence)
+def one_sided_count(events: int, confidence: float = 0.95, dispersion: float = 1.0) -> float:
+    """The largest mean that seeing no more than `events` does not rule out."""
+    return _mean_with_tail(events, 1 - confidence, dispersion)
 
 
-def _gamma_quantile(shape: float, probability: float) -> float:
-    """Half the chi-square quantile with twice the degrees of freedom."""
-    from scipy.special import gammaincinv
+def _mean_with_tail(events: int, probability: float, dispersion: float) -> float:
+    """The mean at which a count is at most `events` with that probability."""
+    from scipy.special import btdtria, gammaincinv
 
-    return float(gammaincinv(shape, probability))
+    if dispersion < 1:
+        raise ValueError(f"a dispersion of {dispersion} is below that of a Poisson count")
+    if dispersion == 1:
+        return float(gammaincinv(events + 1, 1 - probability))
+    # The negative binomial's distribution is an incomplete beta function of its size.
+    return float(btdtria(probability, events + 1, 1 / dispersion)) * (dispersion - 1)
 
 
 @dataclass(frozen=True)

@@ -22,21 +22,21 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import duckdb
-import pyarrow as pa
-import pyarrow.parquet as pq
 
+from goodput import rows
+from goodput.contract import raw_table
 from goodput.errors import GoodputError, NoData, SourceUnreachable
 from goodput.lakefiles import MANIFEST, LakeFiles, StoredFile, open_files
-
-if TYPE_CHECKING:
-    import polars as pl
+from goodput.warehouse.connection import connect
+from goodput.warehouse.rawviews import raw_view_sql
 
 NO_DAY = "none"
 """The day partition of rows without a time."""
@@ -122,14 +122,21 @@ class Snapshot:
     commits: tuple[Commit, ...]
     entries: tuple[LakeFile, ...]
 
-    def files(self, table: str) -> list[str]:
+    def files(self, table: str, days: Collection[str] | None = None) -> list[str]:
         """The paths of a table's files on this machine, in a stable order.
+
+        Args:
+            days: only of these partitions; None means of all.
 
         Raises:
             GoodputError: a file was swept since, or is missing.
             SourceUnreachable: the lake's place does not answer.
         """
-        sizes = {entry.path: entry.bytes for entry in self.entries if entry.table == table}
+        sizes = {
+            entry.path: entry.bytes
+            for entry in self.entries
+            if entry.table == table and (days is None or entry.day in days)
+        }
         try:
             return [str(path) for path in self.place.fetch(sizes)]
         except FileNotFoundError as error:
@@ -137,6 +144,26 @@ class Snapshot:
                 f"a file of raw.{table} went from {self.place.name} since the manifest was read"
                 f" ({error}); run it again"
             ) from None
+
+    def ask(
+        self,
+        table: str,
+        query: str,
+        parameters: Mapping[str, Any] | None = None,
+        days: Collection[str] | None = None,
+    ) -> list[dict[str, Any]]:
+        """The rows that a query finds in raw.<table>, by column.
+
+        Args:
+            days: only of these partitions; None means of all.
+        """
+        files = self.files(table, days)
+        with connect() as con:
+            con.execute("create schema raw")
+            con.execute(raw_view_sql(raw_table(table), files))
+            found = con.execute(query, parameters)
+            names = [column[0] for column in found.description]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
     def rows(self, tables: Iterable[str]) -> int:
         """How many rows some tables have together."""
@@ -258,50 +285,66 @@ class Lake:
         """The paths on this machine of the files that make up a raw table now."""
         return self.snapshot().files(table)
 
-    def read(self, table: str, columns: Sequence[str]) -> pa.Table:
-        """Some columns of all rows of a raw table; a column that a file has not yet is left out."""
-        parts = [_read(path, columns) for path in self.snapshot().files(table)]
-        return pa.concat_tables(parts, promote_options="default") if parts else pa.table({})
+    def ask(
+        self, table: str, query: str, parameters: Mapping[str, Any] | None = None
+    ) -> list[dict[str, Any]]:
+        """The rows that a query finds in raw.<table> now, by column."""
+        return self.snapshot().ask(table, query, parameters)
 
     def publish(
         self,
-        tables: Mapping[str, pl.DataFrame],
+        tables: Mapping[str, Any],
         *,
         ingested_from: str,
         ingested_at: datetime | None,
         run_id: str | None = None,
+        con: duckdb.DuckDBPyConnection | None = None,
     ) -> Published:
         """Adds the rows that the lake does not have yet, all of them or none.
 
         Args:
-            tables: rows by raw table; columns may be missing (NULL) or in any order. A row may
-                bring its own ingested_at, which then is part of what it says.
+            tables: rows by raw table, each a frame or the name of a table in `con`; columns may be
+                missing (NULL) or in any order. A row may bring its own ingested_at, which then is
+                part of what it says.
             ingested_from: what the rows were read from, for rows that do not say.
             ingested_at: knowledge time of rows that do not say; None means known from the start.
             run_id: one name for several publishes of a run.
+            con: a session as `connect` gives it; None takes one of its own.
 
         Raises:
             GoodputError: a table or column that the contract does not have, or a wrong type.
         """
-        from goodput import rows  # brings Polars, which only writers need
-
+        if con is None:
+            with connect() as con:  # noqa: PLR1704 - it stands for the missing one
+                return self.publish(
+                    tables,
+                    ingested_from=ingested_from,
+                    ingested_at=ingested_at,
+                    run_id=run_id,
+                    con=con,
+                )
         run = run_id or new_run_id()
         commit_name = run if run_id is None else f"{run}-{secrets.token_hex(4)}"
         snapshot = self.snapshot()
         files: list[LakeFile] = []
-        added: dict[str, int] = {}
-        with duckdb.connect() as con:
-            for table, frame in tables.items():
-                given = rows.with_row_ids(con, table, frame)
-                days = set(rows.days_of(table, given, NO_DAY))
-                known = [part["row_id"] for part in self._parts(snapshot, table, days)]
-                fresh = rows.without(given, known)
-                fresh = rows.with_provenance(fresh, ingested_from, ingested_at, run)
-                files += self._write(commit_name, table, fresh, run)
-                added[table] = fresh.height
+        given: dict[str, int] = {}
+        for table, source in tables.items():
+            given[table] = rows.arrive(
+                con,
+                table,
+                source,
+                ingested_from=ingested_from,
+                ingested_at=ingested_at,
+                run_id=run,
+            )
+            days = rows.arriving_days(con, table, NO_DAY)
+            rows.forget_known(con, snapshot.files(table, days))
+            files += self._write(con, commit_name, table, run)
+            rows.let_go(con)
         if files:
             self._commit(Commit(commit_name, run, _now_text(), tuple(files)))
-        return Published(run, added, {table: frame.height for table, frame in tables.items()})
+        added = {table: sum(file.rows for file in files if file.table == table) for table in tables}
+        return Published(run, added, given)
 
     def compact(
         self, *, today: date | None = None, keep: timedelta = timedelta(hours=24)
@@ -340,33 +383,20 @@ class Lake:
         paths = sorted(self._place.fetch(sizes), key=lambda path: path.stem)
         return [Commit.from_json(path.stem, path.read_bytes()) for path in paths]
 
-    def read_file(self, entry: LakeFile, columns: Sequence[str] | None = None) -> pa.Table:
-        """The rows of one data file; a column that it has not yet is left out."""
-        [path] = self._place.fetch({entry.path: entry.bytes})
-        return _read(path, columns)
-
-    def _parts(self, snapshot: Snapshot, table: str, days: set[str]) -> Iterator[pa.Table]:
-        """The row ids that the lake has on some days of a table, by file."""
-        sizes = {
-            entry.path: entry.bytes
-            for entry in snapshot.entries
-            if entry.table == table and entry.day in days
-        }
-        for path in self._place.fetch(sizes):
-            yield _read(path, ["row_id"])
-
     # ---------------------------------------------------------------- writing
 
     def _write(
-        self, commit_name: str, table: str, frame: pl.DataFrame, run_id: str
+        self, con: duckdb.DuckDBPyConnection, commit_name: str, table: str, run_id: str
     ) -> Iterator[LakeFile]:
-        from goodput import rows
-
-        for day, part in rows.by_day(table, frame, NO_DAY):
-            content = rows.to_parquet(part).to_pybytes()
+        """Puts what arrived in the session into files, one a day."""
+        for day in rows.arriving_days(con, table, NO_DAY):
+            with tempfile.TemporaryDirectory() as scratch:
+                file = Path(scratch) / "rows.parquet"
+                count = rows.write_day(con, table, day, NO_DAY, file)
+                content = file.read_bytes()
             path = f"raw/{table}/day={day}/{commit_name}.parquet"
             self._put(path, content)
-            yield LakeFile(path, table, day, part.height, len(content), run_id)
+            yield LakeFile(path, table, day, count, len(content), run_id)
 
     def _put(self, path: str, content: bytes) -> None:
         self._place.create(path, content)
@@ -385,8 +415,6 @@ class Lake:
     def _merge_closed_days(
         self, snapshot: Snapshot, today: str, name: str
     ) -> tuple[list[LakeFile], set[str], int]:
-        from goodput import rows
-
         groups: dict[tuple[str, str], list[LakeFile]] = {}
         for entry in snapshot.entries:
             groups.setdefault((entry.table, entry.day), []).append(entry)
@@ -396,9 +424,12 @@ class Lake:
         for (table, day), entries in sorted(groups.items()):
             if len(entries) < 2 or (day != NO_DAY and day >= today):
                 continue
-            frame, copies = rows.first_known(table, [self.read_file(entry) for entry in entries])
-            duplicates += copies
-            merged += self._write(name, table, frame, name)
+            with connect() as con:
+                files = self._place.fetch({entry.path: entry.bytes for entry in entries})
+                count = rows.arrive_again(con, table, [str(file) for file in files])
+                written = list(self._write(con, name, table, name))
+            duplicates += count - sum(file.rows for file in written)
+            merged += written
             replaced |= {entry.path for entry in entries}
         return merged, replaced, duplicates
 
@@ -445,10 +476,6 @@ class Lake:
 
 def _manifest_path(name: str) -> str:
     return f"{MANIFEST}/{name}.json"
-
-
-def _read(path: str | Path, columns: Sequence[str] | None) -> pa.Table:
-    return pq.ParquetFile(path).read(columns=None if columns is None else list(columns))
 
 
 def _snapshot(place: LakeFiles, commits: list[Commit]) -> Snapshot:

@@ -1,67 +1,202 @@
-"""Rows on their way into the lake: the contract's columns, their identity, Parquet bytes."""
+"""Rows on their way into the lake: the contract's columns, their identity, Parquet files.
+
+DuckDB does all of it, from Python values to files: nothing else is loaded by what collects.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
 from operator import itemgetter
+from pathlib import Path
+from types import NoneType
+from typing import Any
 
 import duckdb
-import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 from duckdb.sqltypes import DuckDBPyType
 
-from goodput.contract import children, polars_schema, quoted, raw_table
+from goodput.contract import RawTable, children, quoted, raw_table
 from goodput.errors import GoodputError
 
 DEFAULT_CLUSTER = "default"
-_ROW_GROUP_ROWS = 122_880
+
+Columns = Mapping[str, Sequence[Any]]
+"""Python values by column; all columns have the same length."""
+
+_PARQUET = "format parquet, compression zstd, parquet_version v2, row_group_size 122880"
+# Values wait in a costly form while they are handed over.
+_HANDED_OVER_ROWS = 2_000
+_ARRIVING = "arriving"
+_FRAME = "rows of a frame"
+_READ = "read_parquet(?, union_by_name = true, hive_partitioning = false)"
+_PYTHON_TYPES: dict[str, set[type]] = {
+    "varchar": {str},
+    "boolean": {bool},
+    "smallint": {int},
+    "integer": {int},
+    "bigint": {int},
+    "double": {float, int},
+    "date": {date},
+    "timestamp with time zone": {datetime},
+    "list": {list, tuple},
+    "struct": {dict},
+}
 
 
-def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame in the contract's columns, types and order; what is missing becomes NULL.
+# ------------------------------------------------------------------- Python values
+
+
+class Misfit(Exception):
+    """A value is none that its column can hold."""
+
+
+def load(con: duckdb.DuckDBPyConnection, name: str, spec: RawTable, columns: Columns) -> None:
+    """Makes a temporary table of Python values, in the contract's types and the order given.
 
     Raises:
-        GoodputError: a column that the contract does not have, or a value of the wrong type.
+        Misfit: a value of another type than its column, or too large for it.
     """
-    schema = polars_schema(table)
-    if unknown := sorted(set(frame.columns) - set(schema)):
-        raise GoodputError(
-            f"raw.{table} has no column {unknown[0]!r}; sql/00_raw declares its columns"
-        )
+    kinds = [spec.columns[column] for column in columns]
+    for kind, values in zip(kinds, columns.values(), strict=True):
+        # DuckDB would read numbers out of texts and round what is no whole number.
+        if set(map(type, values)) - {NoneType} - _PYTHON_TYPES[kind.id]:
+            raise Misfit(f"a value is no {kind}")
+    declared = ", ".join(
+        f"{quoted(column)} {kind}" for column, kind in zip(columns, kinds, strict=True)
+    )
+    cells = ", ".join(f"unnest(${number}::{kind}[])" for number, kind in enumerate(kinds, 1))
+    con.execute(f"create or replace temp table {quoted(name)} ({declared})")
+    height = max(map(len, columns.values()), default=0)
     try:
-        return frame.select(
-            (pl.col(name) if name in frame.columns else pl.lit(None)).cast(kind).alias(name)
-            for name, kind in schema.items()
+        for start in range(0, height, _HANDED_OVER_ROWS):
+            part = [list(values[start : start + _HANDED_OVER_ROWS]) for values in columns.values()]
+            con.execute(f"insert into {quoted(name)} select {cells}", part)
+    except duckdb.Error as error:
+        raise Misfit(str(error)) from None
+
+
+# ------------------------------------------------------------------- the contract
+
+
+def conformed_sql(spec: RawTable, given: Iterable[str]) -> str:
+    """The select list that brings rows into the contract's columns, types and order.
+
+    What is missing is NULL; instants are cut to whole milliseconds.
+
+    Raises:
+        GoodputError: a column that the contract does not have.
+    """
+    names = set(given)
+    if unknown := sorted(names - set(spec.columns)):
+        raise GoodputError(
+            f"raw.{spec.name} has no column {unknown[0]!r}; sql/00_raw declares its columns"
         )
-    except pl.exceptions.PolarsError as error:
-        raise GoodputError(f"rows for raw.{table} do not fit its types: {error}") from None
+    return ", ".join(
+        f"{_conformed(quoted(name) if name in names else 'null', kind)} as {quoted(name)}"
+        for name, kind in spec.columns.items()
+    )
 
 
-def with_row_ids(con: duckdb.DuckDBPyConnection, table: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows in the contract's columns, each content once, with `row_id`.
+def _conformed(expression: str, kind: DuckDBPyType) -> str:
+    typed = f"{expression}::{kind}"
+    if kind.id == "timestamp with time zone":
+        return f"make_timestamptz(epoch_us({typed}) // 1000 * 1000)"
+    if kind.id == "list" and "TIME" in str(kind):
+        inner = _conformed("item", children(kind)[0][1])
+        return f"list_transform({typed}, lambda item: {inner})"
+    if kind.id == "struct" and "TIME" in str(kind):
+        fields = (
+            f"{quoted(name)} := {_conformed(f'{expression}.{quoted(name)}', child)}"
+            for name, child in children(kind)
+        )
+        return f"case when {expression} is not null then struct_pack({', '.join(fields)}) end"
+    return typed
 
-    row_id is the first 96 bits of a SHA-256 over a canonical text of the non-null domain columns in
-    the order of their names, and of an ingested_at that the row brought: the same for the same
-    content whatever the column order, and unmoved by columns that the contract gains later.
+
+def arrive(
+    con: duckdb.DuckDBPyConnection,
+    table: str,
+    source: Any,
+    *,
+    ingested_from: str,
+    ingested_at: datetime | None,
+    run_id: str,
+) -> int:
+    """Takes rows of a raw table in, each content once, with identity and provenance.
+
+    They are then in the table `arriving`, in the order given. `row_id` is the first 96 bits of a
+    SHA-256 over a canonical text of the non-null domain columns in the order of their names, and of
+    an ingested_at that the row brought: the same for the same content whatever the column order,
+    and unmoved by columns that the contract gains later.
 
     Args:
-        con: any session; it only computes.
+        source: the name of a table of the session, or a frame that DuckDB can read.
+        ingested_from: source of rows that do not say.
+        ingested_at: knowledge time of rows that do not say.
+        run_id: of all of them.
+
+    Returns:
+        How many rows came, copies included.
+
+    Raises:
+        GoodputError: a table or column that the contract does not have, or a wrong type.
     """
     spec = raw_table(table)
-    rows = conform(table, frame).with_columns(pl.col("cluster").fill_null(DEFAULT_CLUSTER))
+    if not isinstance(source, str):
+        con.register(_FRAME, source)
+        source = _FRAME
+    select = conformed_sql(spec, con.table(quoted(source)).columns)
     identity = {**spec.domain_columns, "ingested_at": spec.columns["ingested_at"]}
     parts = ", ".join(
         f"'{name}=' || {_canonical(quoted(name), identity[name])}" for name in sorted(identity)
     )
-    con.register("given_rows", rows.to_arrow())
-    keys = con.sql(
-        f"select left(sha256(concat_ws(chr(31), {parts})), 24) as row_id from given_rows"  # noqa: S608 - names of the contract
+    try:
+        con.execute(
+            f"create or replace temp table {_ARRIVING} as select * replace ("
+            f" left(sha256(concat_ws(chr(31), {parts})), 24) as row_id,"
+            " coalesce(ingested_at, $at::timestamptz) as ingested_at,"
+            " coalesce(ingested_from, $from) as ingested_from, $run as run_id)"
+            f" from (select * replace (coalesce(cluster, '{DEFAULT_CLUSTER}') as cluster)"
+            f" from (select {select} from {quoted(source)}))",
+            {"at": _whole_ms(ingested_at), "from": ingested_from, "run": run_id},
+        )
+    except duckdb.Error as error:
+        raise GoodputError(f"rows for raw.{table} do not fit its types: {error}") from None
+    return _once(con)
+
+
+def arrive_again(con: duckdb.DuckDBPyConnection, table: str, files: Sequence[str]) -> int:
+    """Takes the rows of some of the lake's files in; of copies, the one known first counts.
+
+    NULL is known from the start. They are then in the table `arriving`.
+
+    Returns:
+        How many rows the files have, copies included.
+    """
+    given = con.execute(f"from {_READ} limit 0", [list(files)]).description
+    select = conformed_sql(raw_table(table), [column[0] for column in given])
+    con.execute(
+        f"create or replace temp table {_ARRIVING} as select {select} from"
+        " read_parquet(?, union_by_name = true, hive_partitioning = false, filename = 'read from',"
+        " file_row_number = true)"
+        ' order by ingested_at nulls first, "read from", file_row_number',
+        [list(files)],
     )
-    identified = rows.with_columns(pl.from_arrow(keys.to_arrow_table()))
-    con.unregister("given_rows")
-    return identified.unique("row_id", keep="first", maintain_order=True)
+    return _once(con)
+
+
+def _once(con: duckdb.DuckDBPyConnection) -> int:
+    """Keeps the first of the rows of each content, and says how many there were."""
+    [(count,)] = con.execute(f"select count(*) from {_ARRIVING}").fetchall()
+    con.execute(
+        f"delete from {_ARRIVING} where rowid not in"
+        f" (select min(rowid) from {_ARRIVING} group by row_id)"
+    )
+    return int(count)
+
+
+def _whole_ms(at: datetime | None) -> datetime | None:
+    return at and at.replace(microsecond=at.microsecond // 1000 * 1000)
 
 
 def _canonical(expression: str, kind: DuckDBPyType, depth: int = 0) -> str:
@@ -88,76 +223,51 @@ def _canonical(expression: str, kind: DuckDBPyType, depth: int = 0) -> str:
     return f"{expression}::varchar"
 
 
-def without(frame: pl.DataFrame, known_row_ids: Sequence[pa.ChunkedArray]) -> pl.DataFrame:
-    """The rows whose row_id is not among those."""
-    if not known_row_ids:
-        return frame
-    known = pl.concat([pl.Series("row_id", ids) for ids in known_row_ids])
-    return frame.join(known.to_frame(), on="row_id", how="anti")
+# ------------------------------------------------------------------- what arrived
 
 
-def with_provenance(
-    frame: pl.DataFrame, ingested_from: str, ingested_at: datetime | None, run_id: str
-) -> pl.DataFrame:
-    """The rows with source, knowledge time (where they do not say) and run."""
-    known = None if ingested_at is None else ingested_at.astimezone(UTC)
-    return frame.with_columns(
-        pl.col("ingested_at").fill_null(pl.lit(known, dtype=pl.Datetime("ms", "UTC"))),
-        pl.col("ingested_from").fill_null(ingested_from),
-        pl.lit(run_id).alias("run_id"),
+def arriving_days(con: duckdb.DuckDBPyConnection, table: str, none: str) -> list[str]:
+    """The partitions of what arrived: UTC days of the table's day column, `none` without one."""
+    days = con.execute(f"select distinct {_day(table)} from {_ARRIVING} order by 1", {"none": none})
+    return [day for (day,) in days.fetchall()]
+
+
+def forget_known(con: duckdb.DuckDBPyConnection, files: Sequence[str]) -> None:
+    """Leaves out what arrived and is in some of the lake's files already."""
+    if files:
+        con.execute(
+            f"delete from {_ARRIVING} where row_id in (select row_id from {_READ})", [list(files)]
+        )
+
+
+def write_day(con: duckdb.DuckDBPyConnection, table: str, day: str, none: str, path: Path) -> int:
+    """Writes what arrived of one partition in the order that the table's files keep.
+
+    Parquet with zstd: deltas for whole numbers and instants, dictionaries for texts.
+
+    Returns:
+        How many rows that are.
+    """
+    spec = raw_table(table)
+    literal = str(path).replace("'", "''")
+    order = ", ".join(f"{quoted(name)} nulls first" for name in spec.sorted_by)
+    written = con.execute(
+        f"copy (select * from {_ARRIVING} where {_day(table)} = $day"
+        f" order by {order}{', ' if order else ''}rowid) to '{literal}'"
+        f" ({_PARQUET})",
+        {"day": day, "none": none},
     )
+    [(count,)] = written.fetchall()
+    return int(count)
 
 
-def days_of(table: str, frame: pl.DataFrame, none: str) -> pl.Series:
-    """The partition of each row: the UTC day of the table's day column, `none` without one."""
+def let_go(con: duckdb.DuckDBPyConnection) -> None:
+    """Frees the memory of what arrived."""
+    con.execute(f"drop table {_ARRIVING}")
+
+
+def _day(table: str) -> str:
     column = raw_table(table).day
     if column is None:
-        return pl.repeat(none, frame.height, dtype=pl.String, eager=True).alias("day")
-    return frame[column].dt.strftime("%Y-%m-%d").fill_null(none).alias("day")
-
-
-def by_day(table: str, frame: pl.DataFrame, none: str) -> list[tuple[str, pl.DataFrame]]:
-    """The rows of each day, in the order that the table's files keep."""
-    order = raw_table(table).sorted_by
-    parts = frame.with_columns(days_of(table, frame, none).alias("partition day")).partition_by(
-        "partition day", as_dict=True, include_key=False
-    )
-    return [
-        (str(day), part.sort(order, maintain_order=True) if order else part)
-        for (day,), part in sorted(parts.items())
-    ]
-
-
-def first_known(table: str, tables: Sequence[pa.Table]) -> tuple[pl.DataFrame, int]:
-    """Rows of several files as one, and how many copies that left out.
-
-    Of copies that two writers left, the one known first counts: NULL is "from the start".
-    """
-    together = pl.concat([conform(table, pl.DataFrame(rows)) for rows in tables])
-    rows = together.sort("ingested_at", nulls_last=False, maintain_order=True).unique(
-        "row_id", keep="first", maintain_order=True
-    )
-    return rows, together.height - rows.height
-
-
-def to_parquet(frame: pl.DataFrame) -> pa.Buffer:
-    """Parquet bytes: zstd, deltas for whole numbers and instants, dictionaries for texts."""
-    table = frame.to_arrow()
-    deltas = {
-        field.name: "DELTA_BINARY_PACKED"
-        for field in table.schema
-        if pa.types.is_integer(field.type) or pa.types.is_timestamp(field.type)
-    }
-    dictionaries = [
-        field.name for field in table.schema if field.name not in deltas and field.name != "row_id"
-    ]
-    sink = pa.BufferOutputStream()
-    pq.write_table(
-        table,
-        sink,
-        compression="zstd",
-        row_group_size=_ROW_GROUP_ROWS,
-        use_dictionary=dictionaries,
-        column_encoding=deltas,
-    )
-    return sink.getvalue()
+        return "$none"
+    return f"coalesce(strftime({quoted(column)}::timestamp, '%Y-%m-%d'), $none)"

@@ -71,8 +71,11 @@ def _config_file(config: Path | None, environ: Mapping[str, str]) -> Path | None
 def _from_file(path: Path) -> Settings:
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"the config file {path} cannot be used: {error}") from None
+    except OSError as error:
+        reason = error.strerror or error
+        raise UsageError(f"the config file {path} cannot be read: {reason}") from None
+    except ValueError as error:
+        raise UsageError(f"the config file {path} is no TOML: {error}") from None
     known = [item.name for item in fields(Settings)]
     for key in given:
         if key not in known:
@@ -81,7 +84,9 @@ def _from_file(path: Path) -> Settings:
             raise UsageError(f"{path} has an unknown setting {key!r}{hint}")
     params, source = given.pop("params", {}), given.pop("source", [])
     if not isinstance(params, dict) or not all(isinstance(text, str) for text in given.values()):
-        raise UsageError(f"{path}: lake, cluster and catalog are texts, params is a table")
+        raise UsageError(
+            f"{path}: lake, cluster and catalog are texts in quotes, params is a table [params]"
+        )
     if not isinstance(source, list) or not all(isinstance(entry, dict) for entry in source):
         raise UsageError(f"{path}: each source is a table that begins with [[source]]")
     texts = {name: str(value) for name, value in params.items()}

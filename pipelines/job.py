@@ -8,7 +8,7 @@ import json
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from goodput import use_catalog
+from goodput._files import replace_text
 from goodput.errors import CheckFailed, GoodputError, UsageError
+from goodput.exposition import Family, exposition
 from goodput.settings import Settings, load_settings
 from goodput.warehouse.build import BuildResult
 from goodput.window import parse_instant
@@ -29,7 +31,7 @@ class Policy:
     """The keys of pipelines.toml."""
 
     reports: Path  # weekly.py writes <reports>/<week>/
-    state: Path  # locks and heartbeats
+    state: Path  # locks; heartbeats and metrics for a textfile collector
     nightly_days: int  # whole UTC days that nightly.py accounts for, so that late rows count
 
 
@@ -69,6 +71,11 @@ def refuse_failed_checks(result: BuildResult) -> None:
         raise CheckFailed(f"checks failed: {listing}; `goodput check` shows them")
 
 
+def textfiles(policy: Policy) -> Path:
+    """The folder whose *.prom files a textfile collector should read."""
+    return policy.state / "heartbeats"
+
+
 @contextmanager
 def held(lock: Path) -> Iterator[None]:
     """Holds the lock, after waiting for another run to end; the system frees it if we die."""
@@ -89,21 +96,19 @@ def held(lock: Path) -> Iterator[None]:
 def beat(folder: Path, job: str, code: int, seconds: float) -> None:
     """Writes <job>.prom for a textfile collector; alert when last_success grows old."""
     folder.mkdir(parents=True, exist_ok=True)
-    gauges = {"last_exit_code": code, "last_duration_seconds": round(seconds, 3)}
-    _write_gauges(folder / f"{job}.prom", job, gauges)
-    if code == 0:
-        success = {"last_success_timestamp_seconds": round(time.time())}
-        _write_gauges(folder / f"{job}_success.prom", job, success)
 
+    def gauge(name: str, meaning: str, value: float) -> Family:
+        return Family(f"goodput_pipeline_{name}", meaning, [({"job_name": job}, value)])
 
-def _write_gauges(path: Path, job: str, gauges: Mapping[str, float]) -> None:
-    lines = [
-        f'# TYPE goodput_pipeline_{name} gauge\ngoodput_pipeline_{name}{{job_name="{job}"}} {value}'
-        for name, value in gauges.items()
+    last = [
+        gauge("last_exit_code", "Exit code of the job's last run; 0 is good.", code),
+        gauge("last_duration_seconds", "How long that run took.", round(seconds, 3)),
     ]
-    scratch = path.with_suffix(".tmp")
-    scratch.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    scratch.replace(path)
+    replace_text(folder / f"{job}.prom", exposition(last))
+    if code == 0:
+        meaning = "When a run of the job last succeeded."
+        success = gauge("last_success_timestamp_seconds", meaning, round(time.time()))
+        replace_text(folder / f"{job}_success.prom", exposition([success]))
 
 
 def run(job: str, lock: str, body: Callable[[Site, datetime], dict[str, Any]]) -> int:
@@ -127,5 +132,5 @@ def run(job: str, lock: str, body: Callable[[Site, datetime], dict[str, Any]]) -
         print(f"{job}: {error}", file=sys.stderr)
         code = error.exit_code
     finally:
-        beat(site.policy.state / "heartbeats", job, code, time.monotonic() - started)
+        beat(textfiles(site.policy), job, code, time.monotonic() - started)
     return code

@@ -1,4 +1,4 @@
-"""Accounts for the last whole days: builds every model, runs the checks.
+"""Accounts for the last whole days: builds every model, runs the checks, exports the metrics.
 
 It builds several days each night, since rows arrive late: a pod's end, a log, a repair ticket.
 Notebooks and `goodput query` read what the last run built. Running it twice makes the same tables.
@@ -11,10 +11,12 @@ import sys
 from datetime import datetime, timedelta
 from typing import Any
 
+from goodput._files import replace_text
 from goodput.lake import Lake
 from goodput.warehouse.build import build
+from goodput.warehouse.export import export_text
 from goodput.window import Window
-from pipelines.job import Site, refuse_failed_checks, run
+from pipelines.job import Site, refuse_failed_checks, run, textfiles
 
 
 def last_days(now: datetime, days: int) -> Window:
@@ -24,9 +26,12 @@ def last_days(now: datetime, days: int) -> Window:
 
 
 def nightly(site: Site, now: datetime) -> dict[str, Any]:
-    """Builds the window."""
+    """Builds the window, and leaves its metrics for Prometheus, whatever the checks say."""
     window = last_days(now, site.policy.nightly_days)
     result = build(Lake.open(site.settings.lake), window, as_of=now, params=site.settings.params)
+    metrics = textfiles(site.policy) / "goodput.prom"
+    metrics.parent.mkdir(parents=True, exist_ok=True)
+    replace_text(metrics, export_text(result.database))
     refuse_failed_checks(result)
     return {"from": str(window.start), "to": str(window.end), "checks": len(result.checks)}
 

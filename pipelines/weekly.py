@@ -12,10 +12,14 @@ from typing import Any
 
 from goodput.lake import Lake
 from goodput.report import write_report
+from goodput.report.archive import Archive
+from goodput.report.history import earlier_weeks
 from goodput.warehouse.build import build
 from goodput.warehouse.trends import trend_rows
 from goodput.window import Window
 from pipelines.job import Site, refuse_failed_checks, run
+
+WEEKS = 5  # that the trend shows: this one and four before
 
 
 def last_week(now: datetime) -> Window:
@@ -29,11 +33,15 @@ def weekly(site: Site, now: datetime) -> dict[str, Any]:
     window = last_week(now)
     lake, params = Lake.open(site.settings.lake), site.settings.params
     result = build(lake, window, as_of=now, params=params)
+    archive = Archive(str(site.policy.reports))
+    published = list(archive.results().values())
     files = write_report(
         result.database,
         site.policy.reports / str(window.iso_week),
         trend_rows(lake, result.database, params),
+        earlier_weeks(lake, result.database, WEEKS, params, published),
     )
+    archive.write_index()
     refuse_failed_checks(result)
     return {"week": window.iso_week, "report": str(files.html), "checks": len(result.checks)}
 

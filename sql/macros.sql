@@ -39,3 +39,86 @@ create or replace macro in_shard(attempt_id) as (
     getvariable('shard_first') is null
     or attempt_id between getvariable('shard_first') and getvariable('shard_last')
 );
+
+-- Time per position of a record. Most are of one position, and whole numbers divide slowly.
+create or replace macro position_ms(duration_ms, more_count) as
+    case when more_count = 0 then duration_ms else duration_ms // (more_count + 1) end;
+
+-- What metrics are written in: a part of a whole, and what amounts of the ledger are in GPU time.
+create or replace macro ratio(part, whole) as
+    cast(part as double) / nullif(cast(whole as double), 0);
+
+create or replace macro gpu_seconds(unit_ms) as cast(unit_ms as double) / 5040000;
+
+create or replace macro gpu_hours(unit_ms) as cast(unit_ms as double) / 18144000000;
+
+-- The rows of a table or common table expression in the shape that all metrics have. It gives the
+-- columns that it has something to say in; the others are null.
+create or replace macro metric_rows(figures) as table
+with shaped as (
+    select
+        cast(null as double) as value,
+        cast(null as double) as low,
+        cast(null as double) as high,
+        cast(null as double) as numerator,
+        cast(null as double) as denominator,
+        cast(null as bigint) as event_count
+    where false
+    union all by name
+    select * from query_table(figures)
+)
+
+select
+    metric,
+    scope,
+    scope_value,
+    cast(value as double) as value,
+    cast(low as double) as low,
+    cast(high as double) as high,
+    cast(numerator as double) as numerator,
+    cast(denominator as double) as denominator,
+    cast(event_count as bigint) as event_count,
+    unit,
+    getvariable('window_start') as window_start,
+    getvariable('window_end') as window_end,
+    cluster
+from shaped;
+
+-- Ratios of sums, with the 95 % interval of the delete-one jackknife over the jobs or nodes that they
+-- are summed from [5.12]. `parts` has part and whole by metric, cluster, scope, scope_value and owner,
+-- which is null for what belongs to none of them. Fewer than five owners, or owners that do not
+-- differ, tell of no spread: then there is no interval.
+create or replace macro jackknifed(parts) as table
+with placed as (
+    select
+        *,
+        sum(part) over together as part_sum,
+        sum(whole) over together as whole_sum
+    from query_table(parts)
+    window together as (partition by metric, cluster, scope, scope_value)
+),
+
+spread as (
+    select
+        metric,
+        cluster,
+        scope,
+        scope_value,
+        ratio(any_value(part_sum), any_value(whole_sum)) as value,
+        any_value(part_sum) as part,
+        any_value(whole_sum) as whole,
+        count(owner) as owner_count,
+        count(owner) filter (where whole > 0) as n,
+        var_pop(ratio(part_sum - part, whole_sum - whole)) filter (where owner is not null and whole > 0)
+            as variance
+    from placed
+    group by metric, cluster, scope, scope_value
+)
+
+select
+    * exclude (n, variance),
+    case when n >= 5 and variance > 0 then greatest(0, value - 1.959963984540054 * sqrt((n - 1) * variance)) end
+        as low,
+    case when n >= 5 and variance > 0 then least(1, value + 1.959963984540054 * sqrt((n - 1) * variance)) end
+        as high
+from spread;

@@ -21,7 +21,7 @@ class FakeLoki:
         entries: of each stream, its labels and [nanoseconds, line] pairs.
         most: the largest limit that it takes.
         early: an entry from before the start that it answers with, as it has been seen to do.
-        drips: whether bytes come one by one and never all.
+        drips: of what bytes come one by one and never all: "headers" or "body".
         fixed: a body that it answers with whatever is asked, or a status, a body and headers.
         faults: what befalls the next requests, first one first: a status, or "cut".
         requests: parameters of each request.
@@ -32,7 +32,7 @@ class FakeLoki:
         self.entries = []
         self.most = 5000
         self.early = None
-        self.drips = False
+        self.drips = None
         self.fixed = None
         self.faults = []
         self.requests = []
@@ -97,7 +97,10 @@ class _Handler(BaseHTTPRequestHandler):
     def drip(self):
         self.send_response(200)
         self.send_header("Content-Length", "1000000")
-        self.end_headers()
+        if self.server.loki.drips == "body":
+            self.end_headers()
+        else:
+            self.flush_headers()
         self.close_connection = True
         with suppress(OSError):
             while not self.server.stopped.wait(0.01):

@@ -118,6 +118,22 @@ def all_series():
     series[labels("kube_node_spec_unschedulable", "borders", node="n-1")] = [
         (time - OFFSET_MS, float(at("01:00") <= time - OFFSET_MS < at("02:00"))) for time in TIMES
     ]
+    # Kube-state-metrics shows a pod first without its node, then with it.
+    pod = {"namespace": "team", "pod": "p-0", "uid": "u-0"}
+    gpus = {"container": "main", "resource": "nvidia_com_gpu", "unit": "integer", **pod}
+    limits = "kube_pod_container_resource_limits"
+    series[labels(limits, "bound", **gpus)] = sampled(lambda _: 8, until="00:01")
+    series[labels(limits, "bound", node="n-1", **gpus)] = sampled(
+        lambda _: 8, [("00:00", "00:01")], until="00:30"
+    )
+    # An eviction as kube-state-metrics shows it before 2.20, and since.
+    for reason, is_it in (("Evicted", 1), ("NodeLost", 0)):
+        series[labels("kube_pod_status_reason", "reasons-old", reason=reason, **pod)] = sampled(
+            between("00:10", "01:00", is_it, 0)
+        )
+    series[labels("kube_pod_status_reason", "reasons-new", reason="Evicted", **pod)] = sampled(
+        lambda _: 1, [("00:00", "00:10"), ("01:00", "03:00")]
+    )
     # A cluster of which nothing else tells: a node, and a pod that holds all of it for an hour.
     pod = {"namespace": "ml", "pod": "a", "uid": "uid-a"}
     held = {**pod, "container": "main", "node": "n-1", "resource": "nvidia_com_gpu"}

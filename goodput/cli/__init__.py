@@ -28,6 +28,7 @@ VERBS = (
     "classify",
     "diff",
     "query",
+    "export",
     "schema",
     "compact",
     "doctor",

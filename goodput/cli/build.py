@@ -34,18 +34,21 @@ def command(
     """Make every model for a window from the lake, then run the checks.
 
     Without a window it takes the last whole ISO week that the data reach, and says which. Exits
-    with 3 if a check of severity error found rows; the models are there all the same.
+    with 3 if a check of severity error found rows, with 4 if no GPU was paid for in the window; the
+    models are there all the same.
     """
     from goodput.warehouse.build import build
+    from goodput.warehouse.results import refuse_empty
     from goodput.warehouse.windows import chosen_words, default_window
 
+    window, changed = chosen_window(start, end, week), parsed_params(params)
     lake = context.open_lake()
-    window = chosen_window(start, end, week)
     if window is None:
         window = default_window(lake, as_of)
         say(chosen_words(window, as_of))
-    result = build(lake, window, as_of, {**context.settings.params, **parsed_params(params)})
+    result = build(lake, window, as_of, {**context.settings.params, **changed})
     say(f"built {result.database}")
+    refuse_empty(result.database)
     report_checks(result.checks)
 
 

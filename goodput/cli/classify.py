@@ -40,7 +40,6 @@ def command(context: Context, files: tuple[str, ...], tz: str | None, output: st
     Plain, gzip and zstd are told by their content; - reads standard input. A log that just stops
     is running if its last line is less than ten minutes old, else unknown.
     """
-    from goodput.cli.output import print_rows
     from goodput.logs import LogHints
     from goodput.logs.classify import classify_log
     from goodput.logs.paths import printable
@@ -68,6 +67,8 @@ def command(context: Context, files: tuple[str, ...], tz: str | None, output: st
     if output == "json":
         click.echo(json.dumps([answer(file, verdict) for file, verdict in answers], indent=1))
     else:
+        from goodput.cli.output import print_rows  # loads DuckDB, which JSON does without
+
         print_rows(_COLUMNS, [_row(file, verdict) for file, verdict in answers], "table")
     for also in errors[1:]:
         click.echo(f"error: {also}", err=True)

@@ -20,8 +20,8 @@ def command(context: Context, output: str) -> None:
     """Say what is reachable, permitted, fresh, built and missing.
 
     On stderr the lake, the last build, and each [[source]] of goodput.toml. On stdout one row per
-    raw table, cluster and source: rows, newest knowledge time and newest event. Exits with 5 if the
-    lake or a source is not reachable.
+    raw table and cluster: rows, newest knowledge time and newest event, and from how many sources
+    (files, API servers) they came. Exits with 5 if the lake or a source is not reachable.
     """
     from goodput.cli.output import print_result
     from goodput.sources.checkup import UNREACHABLE, check_up

@@ -25,6 +25,7 @@ from goodput.cli.common import (
 @window_options
 @as_of_option
 @click.option("--metric", help="Only this one, such as goodput_paid.")
+@click.option("--scope", help="Only rows of this scope, such as fleet, pool, class, job or node.")
 @output_option
 @click.pass_obj
 def command(
@@ -35,30 +36,38 @@ def command(
     week: str | None,
     as_of: datetime | None,
     metric: str | None,
+    scope: str | None,
     output: str,
 ) -> None:
     """Print the metrics of the last build, or of a window that is built for this call only.
 
     One row per metric and scope: value, its 95 % interval where one is defined, numerator,
-    denominator, events, unit. Ratios are 0 to 1.
+    denominator, events, unit. Ratios are 0 to 1. The table of all metrics leaves out single jobs
+    and nodes; json, csv and parquet have them.
     """
     from goodput.warehouse.build import build
 
     window = chosen_window(start, end, week)
     if window is None:
-        _print(context.built_warehouse(), metric, output)
+        _print(context.built_warehouse(), metric, scope, output)
         return
     with tempfile.TemporaryDirectory(prefix="goodput-") as folder:
         say(f"building {window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC")
         target = Path(folder) / "warehouse.duckdb"
         build(context.open_lake(), window, as_of, context.settings.params, target=target)
-        _print(target, metric, output)
+        _print(target, metric, scope, output)
 
 
-def _print(warehouse: Path, metric: str | None, output: str) -> None:
+def _print(warehouse: Path, metric: str | None, scope: str | None, output: str) -> None:
     from goodput.cli.output import print_result
     from goodput.warehouse.connection import connect
     from goodput.warehouse.results import select_metrics
 
     with connect(warehouse, read_only=True) as con:
-        print_result(select_metrics(con, metric), output)
+        rows = select_metrics(con, metric, scope)
+        if metric is None and scope is None and output == "table":
+            left_out = rows.filter("scope in ('job', 'node')").shape[0]
+            rows = rows.filter("scope not in ('job', 'node')")
+            if left_out:
+                say(f"{left_out} rows of single jobs and nodes are left out; --scope job or node")
+        print_result(rows, output)

@@ -16,6 +16,8 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from functools import lru_cache
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +27,7 @@ import duckdb
 from goodput.errors import UsageError
 
 _CELL_WIDTH = 100
+_LINES_AT_ONCE = 1000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
@@ -51,6 +54,8 @@ def print_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], form: str) -
 
 def json_value(value: Any) -> Any:
     """A value of DuckDB as one that JSON can say without loss."""
+    if type(value) in _PLAIN:
+        return value
     for kinds, encode in _ENCODERS:
         if isinstance(value, kinds):
             return encode(value)
@@ -62,6 +67,7 @@ def _write(text: str) -> None:
     click.echo(text, nl=False, color=True)
 
 
+@lru_cache(maxsize=4096)
 def _instant_text(value: datetime) -> str:
     if value.tzinfo is None:
         return value.isoformat()
@@ -72,10 +78,13 @@ def _number(value: Decimal) -> int | str:
     return int(value) if value == value.to_integral_value() else str(value)
 
 
+# Most cells are one of these; a fleet's metrics have millions of them.
+_PLAIN = frozenset({str, int, bool, type(None)})
+
 _ENCODERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
+    (float, lambda value: value if math.isfinite(value) else None),
     (datetime, _instant_text),
     (Decimal, _number),
-    (float, lambda value: value if math.isfinite(value) else None),
     ((list, tuple), lambda items: [json_value(item) for item in items]),
     (dict, lambda items: {str(key): json_value(item) for key, item in items.items()}),
     (bytes, bytes.hex),
@@ -86,10 +95,11 @@ _ENCODERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
 def _print_json(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(f"two columns are named {twice[0]}; name one of them with `as`")
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    lines = (encode(dict(zip(names, map(json_value, row), strict=True))) for row in rows)
     opening = "["
-    for row in rows:
-        record = dict(zip(names, map(json_value, row), strict=True))
-        _write(opening + "\n" + json.dumps(record, ensure_ascii=False))
+    while chunk := list(islice(lines, _LINES_AT_ONCE)):
+        _write(opening + "\n" + ",\n".join(chunk))
         opening = ","
     _write("[]\n" if opening == "[" else "\n]\n")
 
@@ -133,12 +143,12 @@ def _print_table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         return
     numeric = [all(_is_number(row[i]) for row in cells) for i in range(len(names))]
     widths = [max(len(name), *(len(row[i]) for row in cells)) for i, name in enumerate(names)]
-    for line in [[shown(name) for name in names], *cells]:
-        padded = (
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(line, widths, numeric, strict=True)
-        )
-        click.echo("  ".join(padded).rstrip())
+    form = "  ".join(
+        f"{{:{'>' if right else '<'}{width}}}" for width, right in zip(widths, numeric, strict=True)
+    )
+    lines = [form.format(*line).rstrip() for line in [[shown(name) for name in names], *cells]]
+    for first in range(0, len(lines), _LINES_AT_ONCE):
+        click.echo("\n".join(lines[first : first + _LINES_AT_ONCE]))
 
 
 def shown(value: Any) -> str:
@@ -146,10 +156,16 @@ def shown(value: Any) -> str:
     plain = json_value(value)
     if plain is None:
         return ""
-    text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
-    if isinstance(plain, float):
+    if isinstance(plain, str):
+        text = plain
+    elif isinstance(plain, float):
         text = f"{plain:.6g}"
-    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    else:
+        text = json.dumps(plain, ensure_ascii=False)
+    if text.isprintable():
+        safe = text
+    else:
+        safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return safe if len(safe) <= _CELL_WIDTH else safe[: _CELL_WIDTH - 1] + "…"
 
 

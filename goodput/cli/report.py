@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from goodput.cli.build import report_checks
 from goodput.cli.common import Context, as_of_option, chosen_window, say, window_options
+
+if TYPE_CHECKING:
+    from goodput.warehouse.checks import CheckResult
+    from goodput.window import Window
 
 
 @click.command(
@@ -25,6 +30,19 @@ from goodput.cli.common import Context, as_of_option, chosen_window, say, window
     help="Folder for report.json, report.html and digest.md.",
 )
 @click.option("--trends", is_flag=True, help="Compare with the week before, which is built too.")
+@click.option(
+    "--weeks",
+    type=click.IntRange(1, 60),
+    default=1,
+    show_default=True,
+    help="How many weeks the trend shows, this one among them; the others are built too.",
+)
+@click.option(
+    "--publish",
+    metavar="PLACE",
+    help="Folder or bucket of all reports: this one goes to PLACE/<week>/, and PLACE/index.html "
+    "lists them. Earlier weeks published there are compared with what is known now.",
+)
 @click.pass_obj
 def command(
     context: Context,
@@ -35,34 +53,48 @@ def command(
     as_of: datetime | None,
     out: Path,
     trends: bool,
+    weeks: int,
+    publish: str | None,
 ) -> None:
-    """Write the report of a window: report.json, report.html and digest.md.
+    """Write the report of a window: report.json, report.html and what is made for mail and chat.
 
     With a window it builds that window first; without, it reports the last build. Exits with 3 if
     a check failed; the report says so too.
     """
     from goodput.report import write_report
-    from goodput.warehouse.build import build
+    from goodput.report.archive import Archive
+    from goodput.report.history import earlier_weeks
+    from goodput.warehouse.trends import trend_rows
 
-    window = chosen_window(start, end, week)
-    if window is None and as_of is None:
-        warehouse, checks = context.built_warehouse(), []
-    else:
-        lake = context.open_lake()
-        if window is None:
-            from goodput.warehouse.windows import chosen_words, default_window
-
-            window = default_window(lake, as_of)
-            say(chosen_words(window, as_of))
-        result = build(lake, window, as_of, context.settings.params)
-        warehouse, checks = result.database, result.checks
-    if trends:
-        from goodput.warehouse.trends import trend_rows
-
-        rows = trend_rows(context.open_lake(), warehouse, context.settings.params)
-        write_report(warehouse, out, rows)
-    else:
-        write_report(warehouse, out)
+    warehouse, checks = _built(context, chosen_window(start, end, week), as_of)
+    archive = Archive(publish) if publish else None
+    params = context.settings.params
+    changes = trend_rows(context.open_lake(), warehouse, params) if trends else []
+    earlier = []
+    if weeks > 1:
+        published = list(archive.results().values()) if archive else []
+        earlier = earlier_weeks(context.open_lake(), warehouse, weeks, params, published)
+    write_report(warehouse, out, changes, earlier)
     click.echo(str(out / "report.html"))
+    if archive:
+        click.echo(archive.publish(out))
     if checks:
         report_checks(checks)
+
+
+def _built(
+    context: Context, window: Window | None, as_of: datetime | None
+) -> tuple[Path, list[CheckResult]]:
+    """The last build, or that of the window that was asked for, with its checks."""
+    from goodput.warehouse.build import build
+
+    if window is None and as_of is None:
+        return context.built_warehouse(), []
+    lake = context.open_lake()
+    if window is None:
+        from goodput.warehouse.windows import chosen_words, default_window
+
+        window = default_window(lake, as_of)
+        say(chosen_words(window, as_of))
+    result = build(lake, window, as_of, context.settings.params)
+    return result.database, result.checks

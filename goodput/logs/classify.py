@@ -25,6 +25,8 @@ from goodput.logs.steps import Step, median_seconds
 # What the end itself declares [STANDARD 4.4, S0].
 _DECLARED = {"cancelled": "user.cancel", "preempted": "plat.preempt", "timeout": "user.timeout"}
 _DECLARED_CONFIDENCE = 95
+# The last planned step, or a line that was just written, shows it without saying it.
+_SHOWN_CONFIDENCE = 70
 _CONFIDENCE = {3: 90, 2: 70, 1: 40}
 _MAX_CONFIDENCE = 99
 _TWO_SOURCES = 5
@@ -57,7 +59,7 @@ class AttemptVerdict:
     Attributes:
         outcome: success, failed, cancelled, preempted, timeout, hung, running or unknown.
         failure_class: of taxonomy.csv; None where nothing is known to have failed.
-        confidence: 0 to 99.
+        confidence: 0 to 99, in the class, or, where nothing failed, in the outcome.
         root: the line that explains the end.
         symptoms: lines that only follow from it.
     """
@@ -178,12 +180,11 @@ class _Attempt:
         """Outcome first; why only if something went wrong."""
         outcome = self.segment.outcome
         if outcome == "succeeded":
-            return self._end("success", None, 0, None)
+            return self._end("success", None, _DECLARED_CONFIDENCE, None)
         if outcome in _DECLARED:
-            failure_class = _DECLARED[outcome]
-            return self._end(
-                outcome, failure_class, _DECLARED_CONFIDENCE, self._declaration(failure_class)
-            )
+            root = self._declaration(_DECLARED[outcome])
+            failure_class = _DECLARED[outcome] if root is None else root.judgement.failure_class
+            return self._end(outcome, failure_class, _DECLARED_CONFIDENCE, root)
         if outcome == "failed":
             return self._failed("failed")
         return self._undeclared()
@@ -195,8 +196,9 @@ class _Attempt:
         return AttemptVerdict(self.segment, outcome, failure_class, confidence, root, symptoms)
 
     def _declaration(self, failure_class: str) -> Finding | None:
-        """The line that declares the end, else the first that names the class."""
-        named = [f for f in self.found if f.judgement.failure_class == failure_class]
+        """The line that declares the end, else the first that names a class of the same group."""
+        group = classes()[failure_class].group
+        named = [f for f in self.found if classes()[f.judgement.failure_class].group == group]
         said = [f for f in self.found if f.line == self.segment.outcome_line]
         return next(iter([*(f for f in said if f in named), *named]), None)
 
@@ -220,24 +222,32 @@ class _Attempt:
     def _unknown_error(self, fatal: Sequence[Finding]) -> Finding | None:
         """A line that looks like an error, best the one that ended the attempt."""
         unknown = [f for f in fatal if f.evidence.signature is unknown_error()]
+        named = [f for f in fatal if f.judgement.role == "either" and f.domain == "unknown"]
         at_end = [f for f in unknown if f.line == self.segment.outcome_line]
-        return next(iter([*at_end, *unknown]), None)
+        return next(iter([*at_end, *named, *unknown]), None)
 
     def _undeclared(self) -> AttemptVerdict:
         """The log does not say how the attempt ended."""
-        last_words = [f for f in self._fatal() if self._is_near_end(f)]
-        if any(_is_fatal(f) for f in last_words):
-            return self._failed("failed")
-        if any(_is_communication(f) or _is_transport(f) for f in last_words):
-            return self._failed("hung")
+        outcome = self._shown_by([f for f in self._fatal() if self._is_near_end(f)])
+        if outcome is not None:
+            return self._failed(outcome)
         if self._is_complete():
-            return self._end("success", None, 0, None)
+            return self._end("success", None, _SHOWN_CONFIDENCE, None)
         if self._is_silent():
             return self._failed("hung")
         if self._is_alive():
-            return self._end("running", None, 0, None)
+            return self._end("running", None, _SHOWN_CONFIDENCE, None)
         is_cut = self.log.format.says_end and bool(self.segment.steps)
         return self._end("unknown", _NOTHING if is_cut else None, 0, None)
+
+    def _shown_by(self, last_words: Sequence[Finding]) -> str | None:
+        """The end that the evidence among the last lines shows."""
+        if any(_is_fatal(f) or self._is_obstacle(f) for f in last_words):
+            return "failed"
+        if any(_is_communication(f) or _is_transport(f) for f in last_words):
+            return "hung"
+        is_waiting = not self.segment.steps and any(_is_wait(f) for f in last_words)
+        return "unknown" if is_waiting else None
 
     def _fatal(self) -> list[Finding]:
         """The evidence that training did not survive."""
@@ -249,6 +259,12 @@ class _Attempt:
     def _is_near_end(self, found: Finding) -> bool:
         line = max(found.line, found.evidence.last_line)
         return self.segment.last_line - line <= _LAST_LINES
+
+    def _is_obstacle(self, found: Finding) -> bool:
+        """Whether a fault of the machine or its platform kept the run from its first step."""
+        is_strong = found.judgement.role == "either" and found.judgement.strength >= _STRONG
+        is_fault = found.domain in ("infra", "platform") and not _is_wait(found)
+        return not self.segment.steps and is_strong and is_fault
 
     def _is_complete(self) -> bool:
         """Whether the last step was the last one planned; a bar may be one of many."""
@@ -282,6 +298,11 @@ def _is_fatal(found: Finding) -> bool:
         return judgement.role in ("root", "either") and judgement.strength > 0
     is_said_in_passing = judgement.failure_class in _SAID_IN_PASSING
     return judgement.role == "root" and judgement.strength >= _STRONG and not is_said_in_passing
+
+
+def _is_wait(found: Finding) -> bool:
+    """Whether a run was not placed yet, which is no failure."""
+    return classes()[found.judgement.failure_class].group == "scheduling"
 
 
 def _is_communication(found: Finding) -> bool:

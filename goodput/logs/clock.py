@@ -6,8 +6,9 @@ import re
 import tomllib
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from typing import NamedTuple
+from functools import cache, lru_cache
+from operator import itemgetter
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from goodput._resources import catalog_dir
@@ -44,6 +45,7 @@ _CLOCK = re.compile(rb":\d\d:\d\d")
 _MINUTES_SECONDS = re.compile(rb":\d\d:\d\d(?:\D|$)")
 _UTC_NAMES = (b"Z", b"UTC", b"GMT")
 _LAST_HOUR, _LAST_MINUTE, _LEAP_SECOND = 23, 59, 60
+_MAX_MINUTES = 10_000
 _HALF_A_YEAR_MS = 183 * 86_400_000
 
 
@@ -54,16 +56,46 @@ class Stamp(NamedTuple):
     resolution_ms: int
 
 
+class _Parts(NamedTuple):
+    """What the groups of a shape read; None for those that it does not have."""
+
+    year: bytes | None
+    month: bytes
+    day: bytes
+    hour: bytes
+    minute: bytes
+    half: bytes | None
+    second: bytes
+    fraction: bytes | None
+    zone: bytes | None
+
+
+# Those that tell the minute come first.
+_MINUTE_PARTS = 6
+
+
+class _Shape:
+    """One way to write a time."""
+
+    __slots__ = ("_take", "search")
+
+    def __init__(self, source: str) -> None:
+        regex = re.compile(source.encode())
+        self.search = regex.search
+        # Of what the groups took, with one more at the end for those that the shape has not.
+        places = [regex.groupindex.get(name, 0) - 1 for name in _Parts._fields]
+        self._take: Any = itemgetter(*places)
+
+    def parts(self, match: re.Match[bytes]) -> _Parts:
+        """What the groups read."""
+        return _Parts._make(self._take((*match.groups(), None)))
+
+
 @cache
-def timestamp_patterns() -> tuple[re.Pattern[bytes], ...]:
+def timestamp_shapes() -> tuple[_Shape, ...]:
     """The shapes of catalog/log_lines.toml in order."""
     text = (catalog_dir() / "log_lines.toml").read_text(encoding="utf-8")
-    return tuple(re.compile(shape["regex"].encode()) for shape in tomllib.loads(text)["timestamp"])
-
-
-def may_hold_time(text: bytes, begin: int, end: int) -> bool:
-    """Whether any line in text[begin:end] can hold a time: most stretches of a log hold none."""
-    return _CLOCK.search(text, begin, end) is not None
+    return tuple(_Shape(shape["regex"]) for shape in tomllib.loads(text)["timestamp"])
 
 
 def zone_named(name: str) -> ZoneInfo:
@@ -96,55 +128,74 @@ class LogClock:
     zone: ZoneInfo | None = None
     year: int | None = None
     assumed_utc: bool = False
-    _patterns: tuple[re.Pattern[bytes], ...] = field(default_factory=timestamp_patterns)
+    _shapes: tuple[_Shape, ...] = field(default_factory=timestamp_shapes)
+    _is_first_shape: bool = False
     _previous: int | None = None
-    _days: dict[tuple[bytes, bytes, bytes], int | None] = field(default_factory=dict)
+    _minutes: dict[tuple[bytes | None, ...], int | None] = field(default_factory=dict)
     _offsets: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def read(self, line: bytes) -> Stamp | None:
         """The first time in a line, or None."""
         head = line[:SEARCHED_BYTES]
+        if self._is_first_shape and (stamp := self._read_as(self._shapes[0], head)):
+            return stamp  # lines of one log are alike
         if not _MINUTES_SECONDS.search(head) or (self.year is None and not _YEAR.search(head)):
             return None
-        for pattern in self._patterns:
-            if (match := pattern.search(head)) and (stamp := self._stamp(match.groupdict())):
+        for shape in self._shapes:
+            if stamp := self._read_as(shape, head):
+                self._is_first_shape = shape is self._shapes[0]
                 return stamp
         return None
+
+    def may_find(self, text: bytes, begin: int, end: int) -> bool:
+        """Whether a line in text[begin:end] can hold a time: most stretches of a log hold none."""
+        if self.year is None and not _YEAR.search(text, begin, end):
+            return False
+        return _CLOCK.search(text, begin, end) is not None
+
+    def _read_as(self, shape: _Shape, head: bytes) -> Stamp | None:
+        match = shape.search(head)
+        return None if match is None else self._stamp(shape.parts(match))
 
     def accept(self, ms: int, resolution_ms: int = 1) -> Stamp:
         """An instant that needs no reading, noted as the latest of the file."""
         self._previous = ms
         return Stamp(ms, resolution_ms)
 
-    def _stamp(self, parts: dict[str, bytes | None]) -> Stamp | None:
+    def _stamp(self, parts: _Parts) -> Stamp | None:
         naive = self._naive_ms(parts)
         if naive is None:
             return None
-        zone = parts.get("zone")
+        zone = parts.zone
         ms = self._to_utc(naive) if zone is None else naive - _offset_ms(zone)
-        return self.accept(ms, 1 if parts.get("fraction") else 1000)
+        return self.accept(ms, 1 if parts.fraction else 1000)
 
-    def _naive_ms(self, parts: dict[str, bytes | None]) -> int | None:
-        year = parts.get("year")
-        if year is not None:
-            return self._on_day(year, parts)
+    def _naive_ms(self, parts: _Parts) -> int | None:
+        if parts.year is not None:
+            return self._in_year(parts.year, parts)
         if self.year is None:
             return None
-        naive = self._on_day(b"%d" % self.year, parts)
+        naive = self._in_year(b"%d" % self.year, parts)
         previous = self._previous
         if naive is not None and previous is not None and naive < previous - _HALF_A_YEAR_MS:
-            naive = self._on_day(b"%d" % (self.year + 1), parts)  # December, then January
+            naive = self._in_year(b"%d" % (self.year + 1), parts)  # December, then January
         return naive
 
-    def _on_day(self, year: bytes, parts: dict[str, bytes | None]) -> int | None:
-        key = (year, parts["month"] or b"", parts["day"] or b"")
-        midnight = self._days.get(key)
-        if midnight is None and key not in self._days:
-            midnight = self._days[key] = _day_ms(*key)
-            if midnight is not None:
+    def _in_year(self, year: bytes, parts: _Parts) -> int | None:
+        key = (year, *parts[1:_MINUTE_PARTS])
+        minute = self._minutes.get(key)
+        if minute is None and key not in self._minutes:
+            if len(self._minutes) >= _MAX_MINUTES:
+                self._minutes.clear()
+            minute = self._minutes[key] = _minute_ms(year, parts)
+            if minute is not None:
                 self.year = int(year)
-        time = _time_of_day_ms(parts)
-        return None if midnight is None or time is None else midnight + time
+        second = int(parts.second)
+        if minute is None or second > _LEAP_SECOND:
+            return None
+        fraction = parts.fraction
+        ms = 0 if fraction is None else int((fraction + b"00")[:3])
+        return minute + second * 1000 + ms
 
     def _to_utc(self, naive: int) -> int:
         if self.zone is None:
@@ -161,19 +212,18 @@ class LogClock:
         return second if goes_back and second >= (self._previous or 0) and second > first else first
 
 
-def _time_of_day_ms(parts: dict[str, bytes | None]) -> int | None:
-    hour, minute = int(parts["hour"] or 0), int(parts["minute"] or 0)
-    second = int(parts["second"] or 0)
-    if hour > _LAST_HOUR or minute > _LAST_MINUTE or second > _LEAP_SECOND:
+def _minute_ms(year: bytes, parts: _Parts) -> int | None:
+    """The minute that a time is in; None if there is none."""
+    hour, minute = int(parts.hour), int(parts.minute)
+    midnight = _day_ms(year, parts.month, parts.day)
+    if midnight is None or hour > _LAST_HOUR or minute > _LAST_MINUTE:
         return None
-    half = parts.get("half")
-    if half is not None:
-        hour = hour % 12 + (12 if half == b"PM" else 0)
-    fraction = parts.get("fraction")
-    ms = 0 if fraction is None else int((fraction + b"00")[:3])
-    return (hour * 3600 + minute * 60 + second) * 1000 + ms
+    if parts.half is not None:
+        hour = hour % 12 + (12 if parts.half == b"PM" else 0)
+    return midnight + (hour * 60 + minute) * 60_000
 
 
+@lru_cache
 def _day_ms(year: bytes, month: bytes, day: bytes) -> int | None:
     number = _MONTHS.get(month) or (int(month) if month.isdigit() else 0)
     try:

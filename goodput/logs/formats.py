@@ -85,6 +85,7 @@ _FORMAT_KEYS = {
     "pattern",
     "not_example",
 }
+_STRUCTURED = 50
 # Applies to every log: what launchers and schedulers write.
 COMMON = "common"
 
@@ -150,6 +151,11 @@ class Format:
     not_examples: tuple[str, ...] = ()
     override: bool = field(default=False, compare=False)
     says_end: bool = False
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether its step lines are a framework's, not hints such as progress bars."""
+        return self.priority >= _STRUCTURED
 
 
 def parse_format(text: str, origin: str) -> Format:

@@ -23,6 +23,7 @@ if HAS_NATIVE:
 
 # Room for the automaton of all literals; RE2 starts it anew when it is full.
 _AUTOMATON_BYTES = 1 << 26
+_NONE: frozenset[str] = frozenset()
 
 
 class Candidate(NamedTuple):
@@ -85,7 +86,8 @@ class NativeGate:
     def __init__(self, literals: list[str]) -> None:
         """Builds the database."""
         self._literals = literals
-        self._sets: dict[tuple[int, ...], frozenset[str]] = {}
+        self._single = [frozenset([literal]) for literal in literals]
+        self._sets: dict[tuple[frozenset[str], int], frozenset[str]] = {}
         # The database has scratch space for one scan at a time.
         self._scanning = threading.Lock()
         self._database = hyperscan.Database()
@@ -106,27 +108,25 @@ class NativeGate:
         if block:
             with self._scanning:
                 self._database.scan(block, match_event_handler=keep)
-        lines = _Lines(block)
-        start, end = 0, -1
-        present: list[int] = []
+        around, single, sets = _Lines(block).around, self._single, self._sets
+        start, end, present = 0, -1, _NONE
         # They come in the order of their ends; none crosses a line, so lines are in order.
         for place, index in hits:
             if place > end:
                 if present:
-                    yield Candidate(start, end, self._literals_of(present))
-                    present = []
-                start, end = lines.around(place - 1)
-            present.append(index)
+                    yield Candidate(start, end, present)
+                start, end = around(place - 1)
+                present = single[index]
+            else:
+                # The same object each time, for its users look things up by it.
+                present = sets.get((present, index)) or self._with(present, index)
         if present:
-            yield Candidate(start, end, self._literals_of(present))
+            yield Candidate(start, end, present)
 
-    def _literals_of(self, present: list[int]) -> frozenset[str]:
-        """The same object each time, for its users look things up by it."""
-        key = tuple(present) if len(present) == 1 else tuple(sorted(set(present)))
-        literals = self._sets.get(key)
-        if literals is None:
-            literals = self._sets[key] = frozenset(self._literals[i] for i in key)
-        return literals
+    def _with(self, present: frozenset[str], index: int) -> frozenset[str]:
+        both = present | self._single[index]
+        self._sets[present, index] = both
+        return both
 
 
 class _Lines:
@@ -135,10 +135,16 @@ class _Lines:
     def __init__(self, block: bytes) -> None:
         self._block = block
         self._end = self._line_feed = -1
+        self._has_no_returns = b"\r" not in block
 
     def around(self, place: int) -> tuple[int, int]:
         """Begin and end of the line at a place behind the line before."""
         block = self._block
+        if self._has_no_returns:
+            start = block.rfind(b"\n", self._end + 1, place) + 1 or self._end + 1
+            end = block.find(b"\n", place)
+            self._end = len(block) if end < 0 else end
+            return start, self._end
         # Each search is bounded by the one before: a block of carriage returns is linear.
         floor = self._end + 1
         if self._line_feed < place:

@@ -1,17 +1,20 @@
-"""The text of a log line without what wraps it: colours, ranks, container and launcher prefixes."""
+"""The text of a log line without what wraps it: JSON, colours, ranks, prefixes of launchers."""
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from goodput._resources import catalog_dir
 
 # CSI sequences (colours, cursor), OSC sequences (links), and single-character escapes.
 _ESCAPES = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _MAX_PREFIXES = 6
+_OBJECT = b'{"'
+_TRACEBACK = "Traceback (most recent call last)"
 
 
 class Line(NamedTuple):
@@ -23,10 +26,14 @@ class Line(NamedTuple):
 
 
 @cache
+def _shapes() -> dict[str, Any]:
+    return tomllib.loads((catalog_dir() / "log_lines.toml").read_text(encoding="utf-8"))
+
+
+@cache
 def _prefix() -> re.Pattern[bytes]:
     """All prefixes as one expression, each with a name of its own for its `rank`."""
-    text = (catalog_dir() / "log_lines.toml").read_text(encoding="utf-8")
-    shapes = tomllib.loads(text)["prefix"]
+    shapes = _shapes()["prefix"]
     parts = (s["regex"].replace("(?P<rank>", f"(?P<rank{i}>") for i, s in enumerate(shapes))
     return re.compile("|".join(f"(?:{part})" for part in parts).encode())
 
@@ -38,8 +45,17 @@ def read_line(raw: bytes) -> Line:
         text = _ESCAPES.sub(b"", text)
     if b"\0" in text:
         text = text.replace(b"\0", b"")
+    body, rank = _without_prefixes(text)
+    if body.startswith(_OBJECT) and (unpacked := _unpacked(body)) is not None:
+        time, text = unpacked
+        body, inner_rank = _without_prefixes(text)
+        text = time + text
+        rank = rank if inner_rank is None else inner_rank
+    return Line(text, body, rank)
+
+
+def _without_prefixes(body: bytes) -> tuple[bytes, int | None]:
     match_prefix, rank = _prefix().match, None
-    body = text
     for _ in range(_MAX_PREFIXES):
         match = match_prefix(body)
         if match is None:
@@ -48,4 +64,30 @@ def read_line(raw: bytes) -> Line:
             # The innermost prefix was written by the process itself, the outer by its launchers.
             rank = int(match[match.lastgroup])
         body = body[match.end() :]
-    return Line(text, body, rank)
+    return body, rank
+
+
+def _unpacked(body: bytes) -> tuple[bytes, bytes] | None:
+    """The time and the text that a line of JSON carries; None if it is no such line."""
+    try:
+        fields = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    text, error, time = (_first(fields, key) for key in ("text", "error", "time"))
+    if text is None:
+        return None
+    said = _last_line(text) if error is None else f"{_last_line(error)} ({_last_line(text)})"
+    head = "" if time is None else f"{time} "
+    return head.encode("utf-8", "replace"), said.encode("utf-8", "replace")
+
+
+def _last_line(text: str) -> str:
+    """Where a traceback says what was raised; of other text, all."""
+    if _TRACEBACK not in text:
+        return text.removesuffix("\n")
+    return next((line for line in reversed(text.splitlines()) if line.strip()), "")
+
+
+def _first(fields: dict[str, Any], kind: str) -> str | None:
+    found = (fields.get(name) for name in _shapes()["json"][kind])
+    return next((value for value in found if isinstance(value, str)), None)

@@ -17,16 +17,23 @@ _MAX_CLASS = 4
 
 # Words of every training log: searching for them would find most of its lines.
 _FREQUENT = {
+    "argument",
     "checkpoint",
+    "command",
     "epoch",
     "error",
     "fail",
     "found",
     "grad",
     "loss",
+    "manager",
+    "node",
+    "not found",
     "reset",
     "step",
     "token",
+    "training",
+    "will",
 }
 
 Literals = frozenset[str]
@@ -49,8 +56,13 @@ def required_literals(pattern: str) -> Literals:
 
 def _best(candidates: list[Literals]) -> Literals | None:
     """The choice that hits least often: long shortest member first, then few members."""
-    usable = [c for c in candidates if c and all(c)]
+    usable = [_shortest(c) for c in candidates if c and all(c)]
     return max(usable, key=lambda c: (min(map(_rarity, c)), -len(c)), default=None)
+
+
+def _shortest(literals: Literals) -> Literals:
+    """Without those that hold another one."""
+    return frozenset(a for a in literals if not any(b in a for b in literals if b != a))
 
 
 def _rarity(literal: str) -> int:
@@ -63,55 +75,103 @@ def _candidates(items: list[Any]) -> list[Literals]:
     run: Literals = frozenset([""])
     for item in _flatten(items):
         exact = _exact(item)
-        if exact is not None and len(run) * len(exact) <= _MAX_ALTERNATIVES:
-            run = frozenset(head + tail for head in run for tail in exact)
+        longer = None if exact is None else _joined(run, exact)
+        if longer is not None:
+            run = longer
             continue
-        found.append(run)
-        run = exact if exact is not None else frozenset([""])
-        if exact is None and (inner := _inner(item)) is not None:
+        if exact is not None:
+            found.append(run)
+            run = exact
+            continue
+        found.append(_joined(run, _heads(item)) or run)
+        run = frozenset([""])
+        if (inner := _inner(item)) is not None:
             found.append(inner)
     return [*found, run]
 
 
+def _joined(heads: Literals, tails: Literals | None) -> Literals | None:
+    """Each of the one before each of the other; None if they are too many."""
+    if tails is None or len(heads) * len(tails) > _MAX_ALTERNATIVES:
+        return None
+    return frozenset(head + tail for head in heads for tail in tails)
+
+
+def _heads(item: Any) -> Literals | None:
+    """What an item that is no fixed string itself can begin with; None if that is anything."""
+    name, value = item[0].name, item[1]
+    if name == "BRANCH":
+        return _union([_head(list(branch)) for branch in value[1]])
+    if name in ("MAX_REPEAT", "MIN_REPEAT"):
+        head = _head(list(value[2]))
+        return head if value[0] or head is None else head | {""}
+    return None
+
+
+def _head(items: list[Any]) -> Literals | None:
+    """What a sequence can begin with."""
+    run: Literals = frozenset([""])
+    for item in _flatten(items):
+        exact = _exact(item)
+        longer = _joined(run, exact if exact is not None else _heads(item))
+        if longer is None:
+            return run if run != {""} else None
+        run = longer
+        if exact is None:
+            break
+    return run
+
+
 def _flatten(items: list[Any]) -> list[Any]:
-    """Items with groups dissolved and zero-width assertions left out."""
+    """Items with groups dissolved, assertions left out, and characters in a row as one text."""
     flat: list[Any] = []
     for item in items:
-        name, value = str(item[0]), item[1]
-        if name == "SUBPATTERN":
-            flat.extend(_flatten(list(value[3])))
+        name, value = item[0].name, item[1]
+        if name == "LITERAL":
+            _append(flat, chr(value).lower())
+        elif name == "SUBPATTERN":
+            for inner in _flatten(list(value[3])):
+                _append(flat, inner)
         elif name != "AT":
             flat.append(item)
     return flat
 
 
+def _append(flat: list[Any], item: Any) -> None:
+    if isinstance(item, str) and flat and isinstance(flat[-1], str):
+        flat[-1] += item
+    else:
+        flat.append(item)
+
+
 def _exact(item: Any) -> Literals | None:
     """The finite set of strings an item can be, if it is small."""
-    name, value = str(item[0]), item[1]
-    if name == "LITERAL":
-        return frozenset([chr(value).lower()])
-    if name == "IN" and len(value) <= _MAX_CLASS and all(str(v[0]) == "LITERAL" for v in value):
+    if isinstance(item, str):
+        return frozenset([item])
+    name, value = item[0].name, item[1]
+    if name == "IN" and len(value) <= _MAX_CLASS and all(v[0].name == "LITERAL" for v in value):
         return frozenset(chr(v[1]).lower() for v in value)
     if name == "BRANCH":
         return _union([_exact_sequence(list(branch)) for branch in value[1]])
-    if name in ("MAX_REPEAT", "MIN_REPEAT") and value[0] == value[1] == 1:
-        return _exact_sequence(list(value[2]))
+    if name in ("MAX_REPEAT", "MIN_REPEAT") and value[1] == 1:
+        exact = _exact_sequence(list(value[2]))
+        return exact if exact is None or value[0] else exact | {""}
     return None
 
 
 def _exact_sequence(items: list[Any]) -> Literals | None:
-    total: Literals = frozenset([""])
+    total: Literals | None = frozenset([""])
     for item in _flatten(items):
         exact = _exact(item)
-        if exact is None or len(total) * len(exact) > _MAX_ALTERNATIVES:
+        total = None if exact is None or total is None else _joined(total, exact)
+        if total is None:
             return None
-        total = frozenset(head + tail for head in total for tail in exact)
     return total
 
 
 def _inner(item: Any) -> Literals | None:
     """What must be inside an item that is not a fixed string itself."""
-    name, value = str(item[0]), item[1]
+    name, value = item[0].name, item[1]
     if name == "BRANCH":
         return _union([_best(_candidates(list(branch))) for branch in value[1]])
     if name in ("MAX_REPEAT", "MIN_REPEAT") and value[0] >= 1:

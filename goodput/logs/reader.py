@@ -25,8 +25,6 @@ from goodput.logs.steps import Step
 GENERIC = "generic"
 _ID_BYTES = 1024
 _ID_LENGTH = 24
-# Below this, a format's step lines are hints such as progress bars, not structure.
-_STRUCTURED = 50
 # A structured format needs this share of the step lines of the most frequent one.
 _MIN_SHARE = 0.05
 
@@ -155,7 +153,7 @@ def choose_format(
     """The format of a log: the most specific one with step lines, else with any line."""
     by_name = {f.name: f for f in formats}
     steps = Counter(e.pattern.format for e in events if e.pattern.event == "step")
-    structured = [n for name, n in steps.items() if by_name[name].priority >= _STRUCTURED]
+    structured = [n for name, n in steps.items() if by_name[name].is_structured]
     enough = _MIN_SHARE * max(structured, default=0)
     others = {e.pattern.format for e in events} | set(records)
     for names in ([name for name, n in steps.items() if n >= enough], list(others)):

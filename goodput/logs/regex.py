@@ -43,7 +43,7 @@ class Match(Protocol):
 class Regex:
     """An expression of the subset that `re` and RE2 share, over bytes."""
 
-    __slots__ = ("_groups", "_linear", "_short", "source")
+    __slots__ = ("_groups", "_linear", "_short", "_test", "source")
 
     def __init__(self, source: str) -> None:
         """Compiles it.
@@ -64,18 +64,24 @@ class Regex:
         groups = self._linear.groupindex.items()
         self._groups = tuple((name.decode(), index) for name, index in groups)
         self._short: Any = None
+        self._test: Any = None
 
     def search(self, line: bytes) -> Match | None:
         """The first match in a line."""
-        engine = self._linear if len(line) > _SHORT else self._short or self._engine_for_short()
-        found: Match | None = engine.search(line)
+        if self._short is None:
+            self._choose()
+        if self._test is not None and self._test.search(line) is None:
+            return None
+        found: Match | None = (self._linear if len(line) > _SHORT else self._short).search(line)
         return found
 
-    def _engine_for_short(self) -> Any:
-        """Chosen when it is first wanted: most expressions never are."""
-        simple = _is_simple(self.source)
-        self._short = re.compile(self.source.encode()) if simple else self._linear
-        return self._short
+    def _choose(self) -> None:
+        """Makes the engines when they are first wanted: most expressions never are."""
+        self._short = re.compile(self.source.encode()) if _is_simple(self.source) else self._linear
+        if "(?i" in self.source:
+            # `re` has no quick way to where such a match may begin; RE2 has, if it need not say
+            # what the groups took.
+            self._test = re2.compile(self.source.encode(), _options(never_capture=True))
 
     def all(self, line: bytes) -> Iterator[Match]:
         """All matches in a line that do not overlap."""
@@ -83,7 +89,9 @@ class Regex:
 
     def count(self, line: bytes) -> int:
         """How many matches a line has that do not overlap."""
-        return len(self._linear.findall(line))
+        if self._short is None:
+            self._choose()
+        return len((self._linear if len(line) > _SHORT else self._short).findall(line))
 
     @property
     def group_names(self) -> tuple[str, ...]:
@@ -98,8 +106,9 @@ class Regex:
         }
 
 
-def _options() -> Any:
+def _options(*, never_capture: bool = False) -> Any:
     options = re2.Options()
+    options.never_capture = never_capture
     options.encoding = re2.Options.Encoding.LATIN1  # bytes are characters, whatever they mean
     options.log_errors = False
     return options
@@ -114,7 +123,7 @@ def _wild_runs(items: list[Any]) -> int | None:
     """How many unbounded runs of anything there are; None if a run holds another one."""
     total = 0
     for item in items:
-        name, value = str(item[0]), item[1]
+        name, value = item[0].name, item[1]
         if name == "SUBPATTERN":
             runs = _wild_runs(list(value[3]))
         elif name == "BRANCH":
@@ -138,18 +147,18 @@ def _repeated(value: Any) -> int | None:
     inner = list(value[2])
     if value[1] is not _parser.MAXREPEAT:
         return _wild_runs(inner)
-    if len(inner) != 1 or str(inner[0][0]) not in {"LITERAL", "NOT_LITERAL", "ANY", "IN"}:
+    if len(inner) != 1 or inner[0][0].name not in {"LITERAL", "NOT_LITERAL", "ANY", "IN"}:
         return None
     return 0 if _is_narrow(inner[0]) else 1
 
 
 def _is_narrow(item: Any) -> bool:
     """Whether a class of characters is of digits, spaces and a few others."""
-    name, value = str(item[0]), item[1]
+    name, value = item[0].name, item[1]
     if name == "IN":
         return all(
-            str(part[0]) in _NARROW
-            or (str(part[0]) == "CATEGORY" and str(part[1]) in _NARROW_CATEGORIES)
+            part[0].name in _NARROW
+            or (part[0].name == "CATEGORY" and part[1].name in _NARROW_CATEGORIES)
             for part in value
         )
-    return name == "LITERAL"
+    return bool(name == "LITERAL")

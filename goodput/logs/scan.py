@@ -8,11 +8,12 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from goodput.logs.clock import SEARCHED_BYTES, LogClock, Stamp, may_hold_time
+from goodput.logs.clock import SEARCHED_BYTES, LogClock, Stamp
 from goodput.logs.formats import Format, Pattern
 from goodput.logs.gate import Candidate, Gate, make_gate
 from goodput.logs.lines import Line, read_line
 from goodput.logs.reading import MAX_LINE_BYTES, Block
+from goodput.logs.redraws import without_redrawn_bars
 from goodput.logs.regex import Match
 from goodput.logs.signatures import (
     Signature,
@@ -28,11 +29,10 @@ MAX_SHAPES = 300
 _SHAPE_BYTES = 300
 _NUMBER = re.compile(rb"0x[0-9a-fA-F]+|\d+")
 # How far back a line without a time may borrow one.
-_LOOK_BACK_LINES = 400
+_LOOK_BACK_BYTES = 1 << 16
 _FIRST_LINES = 200
 _MAX_TIME_S = 1 << 35
 # Roles of lines that follow from, or only talk about, a failure.
-_BAR, _CARRIAGE_RETURN = "%|", 13
 _ECHOES = ("cascade", "teardown", "info")
 # Products of two such numbers still fit the raw tables' integers.
 _MAX_DIGITS = 15
@@ -95,6 +95,13 @@ class Evidence:
     last_line: int = 0
 
 
+class _Plan(NamedTuple):
+    """What to try on lines with the same literals."""
+
+    patterns: tuple[Pattern, ...]
+    may_be_unknown: bool
+
+
 class _Place(NamedTuple):
     """What the events and the evidence of one line share; see Event."""
 
@@ -118,17 +125,22 @@ class Scanner:
     first: Stamp | None = None
     last: Stamp | None = None
     records: Counter[str] = field(default_factory=Counter)
-    _patterns: dict[frozenset[str], tuple[Pattern, ...]] = field(default_factory=dict)
+    _plans: dict[frozenset[str], _Plan] = field(default_factory=dict)
     _kept: dict[bytes, list[Evidence]] = field(default_factory=dict)
     _from_block_before: Stamp | None = None
     _gate: Gate | None = None
+    _has_structure: bool = False
+    _structured: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._structured = frozenset(f.name for f in self.formats if f.is_structured)
 
     def feed(self, block: Block) -> None:
         """Reads one block of whole lines."""
         data, floor = block.data, 0
         if self.first is None and block.offset == 0:
             self.first = self._first_stamp(data)
-        for candidate in _without_redrawn_bars(data, self._the_gate().candidates(data)):
+        for candidate in self._the_gate().candidates(without_redrawn_bars(data)):
             if self._read(block, floor, candidate, block.line_at(candidate.start)):
                 floor = candidate.end
         rest = self._look_back(data, floor, len(data))
@@ -145,9 +157,10 @@ class Scanner:
         """Tries the expressions on a line; if one matches, finds its time and says so."""
         start, end = candidate.start, min(candidate.end, candidate.start + MAX_LINE_BYTES)
         line = read_line(block.data[start:end])
-        matches = self._matches(line, candidate.literals)
+        plan = self._plans.get(candidate.literals) or self._plan(candidate.literals)
+        matches = self._matches(line, plan.patterns) if plan.patterns else []
         found = self.signatures.search(line.body, candidate.literals)
-        if found is None and not unknown_error().literals.isdisjoint(candidate.literals):
+        if found is None and plan.may_be_unknown:
             found = _unknown(line.body, matches)
         if not matches and found is None:
             return False
@@ -164,9 +177,9 @@ class Scanner:
             self._add_evidence(*found, line, place, stamp or fresh)
         return True
 
-    def _matches(self, line: Line, literals: frozenset[str]) -> list[tuple[Pattern, Match]]:
+    def _matches(self, line: Line, patterns: Iterable[Pattern]) -> list[tuple[Pattern, Match]]:
         found = []
-        for pattern in self._patterns_for(literals):
+        for pattern in patterns:
             if match := pattern.regex.search(line.body):
                 if pattern.event == "record":
                     self.records[pattern.format] += pattern.regex.count(line.body)
@@ -199,15 +212,27 @@ class Scanner:
         )
         if pattern.event == "run_start":
             self._kept.clear()
+        elif not self._has_structure and pattern.event == "step":
+            self._has_structure = pattern.format in self._structured
+            if self._has_structure:
+                self._plans.clear()
         return stamp
 
-    def _patterns_for(self, literals: frozenset[str]) -> tuple[Pattern, ...]:
-        found = self._patterns.get(literals)
-        if found is None:
-            every = (p for f in self.formats for p in f.patterns)
-            found = tuple(p for p in every if not p.literals.isdisjoint(literals))
-            self._patterns[literals] = found
-        return found
+    def _plan(self, literals: frozenset[str]) -> _Plan:
+        plan = self._plans[literals] = _Plan(
+            tuple(p for p in self._useful() if not p.literals.isdisjoint(literals)),
+            not unknown_error().literals.isdisjoint(literals),
+        )
+        return plan
+
+    def _useful(self) -> Iterator[Pattern]:
+        """All patterns, without steps of last resort once there are steps of a framework."""
+        borrowed = {f.borrows for f in self.formats}
+        for format_ in self.formats:
+            is_spare = not format_.is_structured and format_.name not in borrowed
+            for pattern in format_.patterns:
+                if not (self._has_structure and is_spare and pattern.event == "step"):
+                    yield pattern
 
     def _add_evidence(
         self,
@@ -241,11 +266,14 @@ class Scanner:
 
     def _look_back(self, data: bytes, floor: int, end: int) -> Stamp | None:
         """The latest time in the lines of data[floor:end], not looking further than is useful."""
-        lines = list(_lines_backwards(data, floor, end))
-        if lines and may_hold_time(data, lines[-1][0], end):
-            for start, stop in lines:
-                if stamp := self.clock.read(data[start:stop]):
-                    return self._note(stamp)
+        begin = floor
+        if end - floor > _LOOK_BACK_BYTES:
+            begin = data.find(b"\n", end - _LOOK_BACK_BYTES, end) + 1 or end
+        if not self.clock.may_find(data, begin, end):
+            return None
+        for start, stop in _lines_backwards(data, begin, end):
+            if stamp := self.clock.read(data[start:stop]):
+                return self._note(stamp)
         return None
 
     def _first_stamp(self, data: bytes) -> Stamp | None:
@@ -265,37 +293,10 @@ def _unknown(
     return None if found is None else (unknown_error(), found)
 
 
-def _without_redrawn_bars(data: bytes, lines: Iterable[Candidate]) -> Iterator[Candidate]:
-    """Leaves out updates of a progress bar that another update of the same second replaced."""
-    before: Candidate | None = None
-    drawn: tuple[bytes, bytes] | None = None
-    for line in lines:
-        bar = _bar(data[line.start : line.end]) if _BAR in line.literals else None
-        if before is not None:
-            is_redrawn = bar is not None and bar == drawn and before.literals == line.literals
-            is_next = before.end + 1 == line.start and data[before.end] == _CARRIAGE_RETURN
-            if not (is_redrawn and is_next):
-                yield before
-        before, drawn = line, bar
-    if before is not None:
-        yield before
-
-
-def _bar(line: bytes) -> tuple[bytes, bytes] | None:
-    """Label and clock of a bar; None of one that has not begun, for it says when it did."""
-    label, _, rest = line.partition(b"%|")
-    drawn, _, clock = rest.partition(b"[")
-    if drawn.rpartition(b"|")[2].lstrip().startswith(b"0/"):
-        return None
-    return label.rstrip(b"0123456789"), clock.partition(b"<")[0]
-
-
 def _lines_backwards(data: bytes, floor: int, end: int) -> Iterator[tuple[int, int]]:
     """Begin and end of the heads of the last lines of data[floor:end], the last line first."""
     end = max(end - 1, floor)
-    for _ in range(_LOOK_BACK_LINES):
-        if end <= floor:
-            return
+    while end > floor:
         start = data.rfind(b"\n", floor, end) + 1 or floor
         yield start, min(end, start + SEARCHED_BYTES)
         end = start - 1

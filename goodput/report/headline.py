@@ -47,6 +47,8 @@ def make_headline(
         "top_causes": _top_causes(account),
         "job_success": judge_success(fleet.get("job_success"), objectives.get("job_success")),
         "availability": judge_availability(metrics, objectives.get("node_availability_closed")),
+        "money": _money(fleet, account),
+        "budgets": _budgets(fleet, objectives),
         "coverage": _coverage(topics, objectives.get("unattributed_share")),
     }
     return headline | {"sentence": make_sentence(headline)}
@@ -69,6 +71,46 @@ def _goodput(fleet: dict[str, Row], topics: dict[str, Row]) -> Row:
     return goodput | {"is_interval": share is not None and share > UNKNOWN_LIMIT}
 
 
+def _money(fleet: dict[str, Row], account: Account) -> Row | None:
+    """What was paid and lost in dollars; None where no GPU has a price."""
+    cost = fleet.get("cost_dollars", {}).get("value")
+    if not cost:
+        return None
+    lost = (row["lost_dollars"] for row in account.classes if row["class"] != BASELINE)
+    return {
+        "cost_dollars": cost,
+        "lost_dollars": round(sum(dollars or 0 for dollars in lost), 2),
+        "priced_share": fleet.get("priced_share", {}).get("value"),
+    }
+
+
+def _budgets(fleet: dict[str, Row], objectives: dict[str, float]) -> list[Row]:
+    """The error budget of each objective: what it allowed, and how much of it was burnt.
+
+    `burnt` is 1 where exactly all of it was used. It is None where there was no budget.
+    """
+    kinds = (
+        ("job_success", "success_budget_jobs", "success_budget_burnt"),
+        (
+            "node_availability_closed",
+            "availability_budget_hours",
+            "availability_budget_burnt",
+        ),
+    )
+    return [
+        {
+            "metric": metric,
+            "objective": objectives[metric],
+            "value": fleet.get(metric, {}).get("value"),
+            "budget": fleet[budget]["value"],
+            "unit": fleet[budget]["unit"],
+            "burnt": fleet.get(burnt, {}).get("value"),
+        }
+        for metric, budget, burnt in kinds
+        if metric in objectives and budget in fleet
+    ]
+
+
 def _top_causes(account: Account) -> list[Row]:
     keys = (
         "class",
@@ -79,6 +121,7 @@ def _top_causes(account: Account) -> list[Row]:
         "gpu_hours",
         "shown_gpu_hours",
         "interruption_count",
+        "lost_dollars",
     )
     paid = account.totals["paid"]
     causes = [row for row in account.classes if row["class"] != BASELINE and row["gpu_hours"] > 0]

@@ -7,7 +7,9 @@ change that breaks a reader raises the major number of SCHEMA_VERSION.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -19,16 +21,19 @@ from goodput import __version__
 from goodput.errors import NoData
 from goodput.report.account import make_account
 from goodput.report.headline import make_headline
+from goodput.warehouse.advice import advise
 from goodput.warehouse.connection import connect
 from goodput.window import Window
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "1.1"
 
 Row = dict[str, Any]
 
 # More text than this says nothing more to a reader; the warehouse keeps the whole.
 TEXT_LIMIT = 2000
 EVIDENCE_LIMIT = 20
+# Advice that is not recommended says why not; after so many it repeats itself.
+ADVICE_LIMIT = 100
 
 # Section of the result -> the query that fills it, in the order of the page.
 SECTIONS = {
@@ -41,6 +46,7 @@ SECTIONS = {
         "order by domain = 'baseline', unit_ms desc, interruption_count desc, class"
     ),
     "class_mechanism": "select * from report.class_mechanism order by class, state_group",
+    "slices": "select * from report.slices order by all",
     "availability_days": "select * from report.availability_days order by cluster, pool, day",
     "jobs": "select * from report.jobs order by lost_gpu_hours desc, gpu_hours desc, cluster, job",
     "nodes": (
@@ -48,6 +54,24 @@ SECTIONS = {
     ),
     "node_timeline": (
         "select * from report.node_timeline order by cluster, pool, node_name, node_uid"
+    ),
+    "job_timeline": (
+        "select timeline.* from report.job_timeline as timeline "
+        "inner join report.jobs using (cluster, job) "
+        "order by lost_gpu_hours desc, gpu_hours desc, cluster, job"
+    ),
+    "job_attempts": "select * from report.job_attempts order by cluster, job, attempt",
+    "lemon_nodes": (
+        "select * from report.lemon_nodes "
+        "order by is_lemon desc, q_value, cost_gpu_hours desc, cluster, node_uid limit 50"
+    ),
+    "slow_nodes": (
+        "select * from report.slow_nodes "
+        "order by p_value nulls last, named_hours desc, cluster, node_uid limit 50"
+    ),
+    "slow_spells": (
+        "select * from report.slow_spells "
+        "order by ended_at - started_at desc, cluster, job, attempt, started_at limit 100"
     ),
     "interruptions": (
         "select * from report.interruptions "
@@ -106,6 +130,8 @@ def _read(con: duckdb.DuckDBPyConnection) -> Row:
     )
     sections |= {"lost_classes": account.classes, "class_mechanism": account.mechanisms}
     _attach_evidence(con, sections["interruptions"])
+    advice = [_json_value(asdict(row)) for row in advise(con)]
+    recommended = [row for row in advice if row["is_recommended"]]
     return {
         "schema_version": SCHEMA_VERSION,
         **_read_build(con),
@@ -114,6 +140,7 @@ def _read(con: duckdb.DuckDBPyConnection) -> Row:
         "headline": make_headline(account, metrics, objectives, sections["not_observed"]),
         "metrics": metrics,
         "waterfall": account.steps,
+        "advice": recommended + advice[len(recommended) : len(recommended) + ADVICE_LIMIT],
         **sections,
     }
 
@@ -123,7 +150,9 @@ METRICS = """
 select
     metric, scope, scope_value, cluster, value, low, high, numerator, denominator, event_count, unit
 from ({tables})
-where scope in ('fleet', 'pool', 'grade')
+where scope in (
+    'fleet', 'pool', 'grade', 'domain', 'job_size', 'job_gpus', 'action', 'stage', 'timeliness'
+)
 order by metric, cluster, scope, scope_value
 """
 
@@ -149,7 +178,7 @@ def _read_build(con: duckdb.DuckDBPyConnection) -> Row:
 
 
 def _read_metrics(con: duckdb.DuckDBPyConnection) -> list[Row]:
-    """The metrics of fleets, pools and evidence grades; finer scopes have tables of their own."""
+    """The metrics of coarse scopes, few rows each; finer ones have tables of their own."""
     tables = con.sql(
         "select table_name from duckdb_tables() where schema_name = 'metrics' order by table_name"
     ).fetchall()
@@ -185,12 +214,20 @@ def _rows(con: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
 
 
 def _json_value(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, str) and len(value) > TEXT_LIMIT:
-        return value[:TEXT_LIMIT] + "…"
+    match value:
+        case datetime():
+            text = value.astimezone(UTC).isoformat(timespec="milliseconds")
+            value = text.replace("+00:00", "Z")
+        case date():
+            value = value.isoformat()
+        case Decimal():
+            value = float(value)
+        case float() if not math.isfinite(value):
+            value = None
+        case dict():
+            value = {key: _json_value(item) for key, item in value.items()}
+        case list():
+            value = [_json_value(item) for item in value]
+        case str() if len(value) > TEXT_LIMIT:
+            value = value[:TEXT_LIMIT] + "…"
     return value

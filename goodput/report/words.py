@@ -7,14 +7,13 @@ import shlex
 from datetime import datetime
 from typing import Any
 
-NOTHING = "–"
+from goodput import texts
 
-# Names longer than this are cut on the page; report.json has them whole.
-NAME_LIMIT = 160
+# Written alike on pages and in notebooks.
+NOTHING, NAME_LIMIT, clean = texts.NOTHING, texts.NAME_LIMIT, texts.clean
 
-# What would end a line, ring a bell or turn the reading direction of what follows.
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~&:/@])")
+# What makes markup, tables, mentions or links; a dash or a dot inside a name makes nothing.
+_MARKDOWN = re.compile(r"([\\`*{}\[\]<>|~&@]|\b_\B|\B_\b|\B_\B|:(?=//)|(?<=www)\.)")
 
 
 def hours(value: float | None, decimals: int = 1) -> str:
@@ -35,6 +34,34 @@ def percent(value: float | None, digits: int = 1) -> str:
     if value < 1 and float(text) >= 100:  # rounding must not claim the whole
         text = f"{100 - 10**-digits:.{digits}f}"
     return f"{text}%"
+
+
+def points(value: float | None, digits: int = 1) -> str:
+    """A difference of ratios in points, with its sign."""
+    return NOTHING if value is None else f"{100 * value:+,.{digits}f}".replace("-", "−")
+
+
+def money(value: float | None) -> str:
+    """An amount of dollars without cents, or a dash."""
+    return NOTHING if value is None else f"${value:,.0f}"
+
+
+def span_of(seconds: float | None) -> str:
+    """A length of time in the largest unit that it fills twice."""
+    if seconds is None:
+        return NOTHING
+    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f}".removesuffix(".0") + f" {unit}"
+    return f"{seconds:.0f} s"
+
+
+def between(low: float | None, high: float | None, digits: int = 1) -> str:
+    """Two ratios as an interval, `84.1–98.8%`; one number where both are written alike."""
+    first, last = percent(low, digits), percent(high, digits)
+    if first == last or NOTHING in (first, last):
+        return first if first == last else f"{first} to {last}"
+    return f"{first.removesuffix('%')}–{last}"
 
 
 def share(value: float | None) -> str:
@@ -77,22 +104,14 @@ def span(start: str, end: str) -> str:
     return f"{date} {first:%H:%M} – {last.day} {last:%b %Y} {last:%H:%M}"
 
 
-def clean(value: Any, limit: int = NAME_LIMIT) -> str:
-    """A text of the cluster on one line: control characters shown, length bounded."""
-    text = NOTHING if value is None or value == "" else str(value)
-    if len(text) > limit:
-        text = text[: limit - 1] + "…"
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
-
-
-def markdown(value: Any) -> str:
+def markdown(value: Any, limit: int = NAME_LIMIT) -> str:
     """A text of the cluster in a Markdown table cell: nothing in it is markup."""
-    return _MARKDOWN.sub(r"\\\1", clean(value))
+    return _MARKDOWN.sub(r"\\\1", clean(value, limit))
 
 
 def command(*words: str) -> str | None:
     """A shell command that is safe to paste, or None if a word could not survive the paste."""
-    if any(_CONTROL.search(word) for word in words):
+    if any(texts.CONTROL.search(word) for word in words):
         return None
     return shlex.join(words)
 

@@ -3,55 +3,73 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
+from goodput._files import replace_text
+from goodput.report.email import render_email, render_message
+from goodput.report.history import with_current
 from goodput.report.render import render_digest, render_html
 from goodput.report.result import read_result
+from goodput.report.slack import render_slack
+from goodput.report.textfile import render_textfile
 
 
 @dataclass(frozen=True)
 class ReportFiles:
-    """Where the report was written."""
+    """Where the report was written: the result, its page, what is sent to people and Prometheus."""
 
     json: Path
     html: Path
     digest: Path
+    slack: Path
+    email: Path
+    message: Path
+    textfile: Path
+
+
+RENDERERS: dict[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
+    "html": ("report.html", render_html),
+    "digest": ("digest.md", render_digest),
+    "slack": ("slack.json", render_slack),
+    "email": ("email.html", render_email),
+    "message": ("email.eml", render_message),
+    "textfile": ("report.prom", render_textfile),
+}
+"""File name and renderer of all that is made from report.json alone, by field of ReportFiles."""
 
 
 def write_report(
-    warehouse_path: Path, out_dir: Path, trends: Sequence[Mapping[str, Any]] = ()
+    warehouse_path: Path,
+    out_dir: Path,
+    trends: Sequence[Mapping[str, Any]] = (),
+    earlier: Sequence[Mapping[str, Any]] = (),
 ) -> ReportFiles:
-    """Writes report.json, report.html and digest.md of a built warehouse.
+    """Writes report.json of a built warehouse, and everything that is made from it.
 
     Args:
         warehouse_path: the DuckDB file that `build` made.
         out_dir: folder for the files; made if it does not exist.
         trends: what changed since the week before, as `goodput.warehouse.trends.trend_rows` has it.
+        earlier: the weeks before, as `goodput.report.history.earlier_weeks` has them.
 
     Raises:
         NoData: there is no build, or its window holds no paid GPU time.
     """
-    report = read_result(warehouse_path) | {"trends": [dict(row) for row in trends]}
+    report = read_result(warehouse_path)
+    report |= {
+        "trends": [dict(row) for row in trends],
+        "history": with_current(earlier, report),
+    }
     # The pages are made from what was written, so that anyone can make them again from the file.
     text = json.dumps(report, indent=1, ensure_ascii=False, allow_nan=False)
     report = json.loads(text)
-    files = ReportFiles(out_dir / "report.json", out_dir / "report.html", out_dir / "digest.md")
     out_dir.mkdir(parents=True, exist_ok=True)
-    _publish(files.json, text + "\n")
-    _publish(files.html, render_html(report))
-    _publish(files.digest, render_digest(report))
-    return files
-
-
-def _publish(path: Path, text: str) -> None:
-    scratch = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        # Lone surrogates cannot be written as UTF-8; a reader sees what stood there.
-        scratch.write_text(text, encoding="utf-8", errors="backslashreplace")
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
+    written = {"json": out_dir / "report.json"}
+    replace_text(written["json"], text + "\n")
+    for field, (name, render) in RENDERERS.items():
+        written[field] = out_dir / name
+        replace_text(written[field], render(report))
+    return ReportFiles(**written)

@@ -7,6 +7,7 @@ Neither raises on what a file holds: text that cannot be used becomes a row of `
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any, BinaryIO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -33,6 +34,16 @@ _ZONE = "tz"
 
 MAX_LINE_BYTES = 1 << 20
 MAX_VALUE_CHARS = 200
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that could not be taken: where, what stood there, and why not."""
+
+    row_number: int | None
+    column: str | None
+    value: str | None
+    reason: str
 
 
 def checked_hints(hints: Hints) -> Hints:

@@ -6,67 +6,83 @@ meet a case that a CHECK forbids. Such a row is refused with its reason and the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import duckdb
-import polars as pl
 
-from goodput.contract import RawTable, polars_schema, quoted, raw_table
-from goodput.sources.rowfiles import Problem
+from goodput.contract import RawTable, quoted, raw_table
+from goodput.rows import Misfit, load
+from goodput.sources.artefact import Problem
 
-_ROW = "row number"
+CHECKED = "checked rows"
+"""The temporary table that holds the good rows of the last check."""
+
+_PROBE = "probed values"
 _VALUE_CHARS = 200
 
 
-def checked_rows(
-    con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[dict[str, Any]]
-) -> tuple[pl.DataFrame, list[Problem]]:
-    """The rows that keep the contract, as a frame, and what is wrong with the others.
+def check_rows(
+    con: duckdb.DuckDBPyConnection,
+    table: str,
+    rows: Sequence[dict[str, Any]],
+    sources: Sequence[str] | None = None,
+) -> list[Problem]:
+    """Puts the rows that keep the contract into CHECKED; says what is wrong with the others.
 
     Args:
-        con: any session; it only computes.
+        con: a session.
+        sources: what each row was read from, for its `ingested_from`.
     """
     spec = raw_table(table)
+    names = [name for name in spec.domain_columns if any(name in row for row in rows)]
+    columns = {name: [row.get(name) for row in rows] for name in names}
     problems: list[Problem] = []
-    frame = _typed(spec, rows, problems)
+    more = {} if sources is None else {"ingested_from": sources}
+    try:
+        load(con, CHECKED, spec, {**columns, **more})
+    except Misfit:
+        problems += _misfits(con, spec, columns)
+        load(con, CHECKED, spec, {**columns, **more})
     bad = {problem.row_number for problem in problems}
-    for reason, column, numbers in _broken_rules(con, spec, frame):
+    for reason, column, numbers in _broken_rules(con, spec):
         problems += [
             _refused(rows, number, column, reason) for number in numbers if number not in bad
         ]
         bad |= set(numbers)
-    return frame.filter(~pl.col(_ROW).is_in(sorted(bad))).drop(_ROW), problems
+    if bad:
+        con.execute(f"delete from {quoted(CHECKED)} where rowid in (select unnest(?))", [list(bad)])
+    return problems
 
 
-def _typed(spec: RawTable, rows: Sequence[dict[str, Any]], problems: list[Problem]) -> pl.DataFrame:
-    schema = polars_schema(spec.name)
-    names = [name for name in spec.domain_columns if any(name in row for row in rows)]
-    columns = [pl.Series(_ROW, range(len(rows)), pl.Int64)]
-    for name in names:
-        values = [row.get(name) for row in rows]
-        try:
-            columns.append(pl.Series(name, values, schema[name], strict=True))
-        except (pl.exceptions.PolarsError, TypeError, OverflowError, ValueError):
-            columns.append(_one_by_one(name, values, schema[name], problems))
-    return pl.DataFrame(columns)
+def _misfits(
+    con: duckdb.DuckDBPyConnection, spec: RawTable, columns: dict[str, list[Any]]
+) -> Iterator[Problem]:
+    """One problem for each value that its column cannot hold; it is missing there from then on."""
+    for name, values in columns.items():
+        for number in list(_misfitting(con, spec, name, values, 0)):
+            value = str(values[number])[:_VALUE_CHARS]
+            yield Problem(number, name, value, f"is no {spec.columns[name]}")
+            values[number] = None
 
 
-def _one_by_one(
-    name: str, values: list[Any], kind: pl.DataType, problems: list[Problem]
-) -> pl.Series:
-    fitting: list[Any] = []
-    for number, value in enumerate(values):
-        try:
-            fitting += pl.Series([value], dtype=kind, strict=True).to_list()
-        except (pl.exceptions.PolarsError, TypeError, OverflowError, ValueError):
-            fitting.append(None)
-            problems.append(Problem(number, name, str(value)[:_VALUE_CHARS], f"is no {kind}"))
-    return pl.Series(name, fitting, kind)
+def _misfitting(
+    con: duckdb.DuckDBPyConnection, spec: RawTable, name: str, values: list[Any], first: int
+) -> Iterator[int]:
+    """The numbers of such values, found by halves: mostly there are few."""
+    try:
+        load(con, _PROBE, spec, {name: values})
+    except Misfit:
+        if len(values) == 1:
+            yield first
+            return
+        half = len(values) // 2
+        yield from _misfitting(con, spec, name, values[:half], first)
+        yield from _misfitting(con, spec, name, values[half:], first + half)
 
 
 def _broken_rules(
-    con: duckdb.DuckDBPyConnection, spec: RawTable, frame: pl.DataFrame
+    con: duckdb.DuckDBPyConnection, spec: RawTable
 ) -> list[tuple[str, str, list[int]]]:
     """For each broken rule: what it says, the column it is about, the numbers of the rows."""
     rules = [
@@ -78,18 +94,15 @@ def _broken_rules(
     ]
     if not rules:
         return []
+    loaded = con.table(quoted(CHECKED)).columns
     given = ", ".join(
-        f"{quoted(name) if name in frame.columns else 'null'}::{kind} as {quoted(name)}"
+        quoted(name) if name in loaded else f"null::{kind} as {quoted(name)}"
         for name, kind in spec.domain_columns.items()
     )
-    con.register("reader_rows", frame.to_arrow())
-    lists = ", ".join(
-        f"list({quoted(_ROW)}) filter (where ({rule}) is false)" for rule, _, _ in rules
-    )
-    found = con.sql(
-        f"select {lists} from (select {quoted(_ROW)}, {given} from reader_rows)"  # noqa: S608 - from the contract
+    lists = ", ".join(f"list(number) filter (where ({rule}) is false)" for rule, _, _ in rules)
+    found = con.execute(
+        f"select {lists} from (select rowid as number, {given} from {quoted(CHECKED)})"
     ).fetchall()[0]
-    con.unregister("reader_rows")
     return [
         (reason, column, numbers)
         for (_, column, reason), numbers in zip(rules, found, strict=True)

@@ -333,7 +333,8 @@ def configured_sources(settings: Settings) -> Sequence[Source]:
 def _source(entry: dict[str, Any]) -> Source:
     kind = entry.pop("kind", None)
     if kind not in KINDS:
-        raise UsageError(f"there is no source of kind {kind!r}; known are {sorted(KINDS)}")
+        known = ", ".join(sorted(KINDS))
+        raise UsageError(f"there is no source of kind {kind!r}; known are {known}")
     wanted = KINDS[kind]
     if unknown := sorted(set(entry) - {option.name for option in fields(wanted)}):
         raise UsageError(f"a source of kind {kind!r} has no option {unknown[0]!r}")

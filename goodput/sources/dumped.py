@@ -3,40 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import polars as pl
-
 from goodput.lake import Lake
 from goodput.sources.artefact import quarantine_row
-from goodput.sources.checked import checked_rows
 from goodput.sources.dump import FileReport
-from goodput.sources.publisher import QUARANTINE, Publisher
+from goodput.sources.publisher import QUARANTINE, Publisher, Taken
 from goodput.sources.typed import table_and_kind
 
 # What a file of a typed table is taken for by its content alone.
 _UNKNOWN = ("log", "binary")
-
-
-@dataclass(frozen=True)
-class Taken:
-    """What a dump gave.
-
-    Attributes:
-        rows_taken: good rows, whether the lake had them already or not.
-        rows_added: rows by table that the lake did not have.
-        quarantined: problems found.
-        typed_folders: folders with files of typed tables, which `goodput import` takes.
-    """
-
-    rows_taken: int
-    rows_added: dict[str, int]
-    quarantined: int
-    typed_folders: tuple[str, ...] = ()
 
 
 def take_dump(
@@ -53,28 +33,20 @@ def take_dump(
         reports: as `collect_files` gives them, one file at a time.
         say: told one line per file.
     """
-    publisher = Publisher(lake, "dump", ingested_at=now)
-    taken = 0
+    publisher = Publisher(lake, "dump", lambda: now, cluster=cluster)
     typed_folders: dict[str, None] = {}
-    with duckdb.connect() as con:
+    with closing(publisher):
         for report, tables in reports:
             before = publisher.quarantined
             typed = table_and_kind(Path(report.file).name)[0]
             if typed and report.format in _UNKNOWN:
                 typed_folders[str(Path(report.file).parent)] = None
                 report, tables = _refused(report.file, cluster, typed)  # noqa: PLW2901
-            for table, rows in tables.items():
-                frame, problems = checked_rows(con, table, rows)
-                source = pl.lit(report.file).alias("ingested_from")
-                publisher.add(table, frame.with_columns(source))
-                publisher.refuse(cluster, report.file, table, problems)
-                if table == QUARANTINE:
-                    publisher.quarantined += frame.height
-                else:
-                    taken += frame.height
+            publisher.take(tables, report.file)
+            publisher.check()
             say(_sentence(report, publisher.quarantined - before))
-    publisher.flush()
-    return Taken(taken, publisher.rows_added, publisher.quarantined, tuple(typed_folders))
+        publisher.flush()
+    return replace(publisher.taken, typed_folders=tuple(typed_folders))
 
 
 def _refused(

@@ -8,28 +8,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-import duckdb
-import polars as pl
-
 from goodput._memory import without_cycle_search
 from goodput.errors import SourceUnreachable, UsageError
-from goodput.lake import Lake, new_run_id
+from goodput.lake import Lake
 from goodput.sources.artefact import Row
-from goodput.sources.batch import checked_pairs
-from goodput.sources.dumped import Taken
 from goodput.sources.kube_fields import clean_text
 from goodput.sources.kube_listing import Page, Resource, find_resources, pages
 from goodput.sources.kube_objects import read_page
 from goodput.sources.kubernetes_api import KubernetesApi, Refused, Unanswered
-from goodput.sources.publisher import QUARANTINE, quarantine_frame, redacted
+from goodput.sources.publisher import Publisher, Taken
 
 _SOURCE = "kubernetes"
-# Rows that are checked together, as each check costs some time; and that are published together.
 _CHECK_ROWS = 2_000
-_BATCH_ROWS = 10_000
+_PUBLISH_ROWS = 5_000
 LEASES_OF_NODES = "kube-node-lease"
 # Events about nodes lie in this namespace, whichever ones the jobs are in.
 _NODE_EVENTS = ("default", {"fieldSelector": "involvedObject.kind=Node"})
@@ -118,13 +113,25 @@ def take_kubernetes(
             then is published.
         UsageError: the selector is none.
     """
-    with duckdb.connect() as con, without_cycle_search():
-        look = _Look(api, scope, cluster, Batch(lake, con, cluster, clock), say)
+    with closing(open_publisher(lake, cluster, clock)) as publisher, without_cycle_search():
+        look = _Look(api, scope, cluster, publisher, clock=clock, say=say)
         try:
             look.take()
         finally:
-            look.batch.flush()
+            publisher.flush()
     return look.result()
+
+
+def open_publisher(lake: Lake, cluster: str, clock: Callable[[], datetime]) -> Publisher:
+    """What takes the rows of a cluster's API server; their texts are long, so few wait."""
+    return Publisher(
+        lake,
+        _SOURCE,
+        clock,
+        cluster=cluster,
+        check_rows=_CHECK_ROWS,
+        publish_rows=_PUBLISH_ROWS,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +176,16 @@ class _Look:
         api: KubernetesApi,
         scope: Scope,
         cluster: str,
-        batch: Batch,
+        publisher: Publisher,
+        *,
+        clock: Callable[[], datetime],
         say: Callable[[str], None],
     ) -> None:
-        self.batch = batch
         self._api = api
         self._scope = scope
         self._cluster = cluster
+        self._publisher = publisher
+        self._clock = clock
         self._say = say
         self._refused: list[str] = []
         self._unanswered: list[str] = []
@@ -205,9 +215,8 @@ class _Look:
 
     def result(self) -> Look:
         """What came of it."""
-        batch = self.batch
         return Look(
-            Taken(batch.rows_taken, batch.rows_added, batch.quarantined),
+            self._publisher.taken,
             tuple(self._refused),
             tuple(self._unanswered),
             tuple(self._versions),
@@ -222,7 +231,7 @@ class _Look:
             )
             if page.is_last and each.labels is not None:
                 tables["kube_lists"] = [self._list_row(each, page)]
-            self.batch.add(tables, each.source)
+            self._publisher.take(tables, each.source)
             if page.is_last:
                 self._say(f"{each.name}: {page.listed}")
                 self._versions.append((each, page.version))
@@ -248,7 +257,7 @@ class _Look:
         if isinstance(error, Refused) and error.status == _BAD_REQUEST:
             raise UsageError(f"{name}: {error}; check the selector") from None
         (self._refused if isinstance(error, Refused) else self._unanswered).append(name)
-        at = error.at if isinstance(error, Refused) else self.batch.now()
+        at = error.at if isinstance(error, Refused) else self._clock()
         gap = {
             "cluster": self._cluster,
             "source_name": f"{_SOURCE} {name}",
@@ -256,7 +265,7 @@ class _Look:
             "to": at,
             "reason": clean_text(error),
         }
-        self.batch.add({"collector_gaps": [gap]}, f"{_SOURCE} {name}")
+        self._publisher.take({"collector_gaps": [gap]}, f"{_SOURCE} {name}")
         self._say(f"{name}: not read ({error})")
 
 
@@ -287,77 +296,3 @@ def _labels_of(selector: str) -> dict[str, str] | None:
     """
     terms = [_EQUALITY.fullmatch(term) for term in selector.split(",")]
     return {m["key"]: m["value"] for m in terms if m} if all(terms) else None
-
-
-class Batch:
-    """Rows that wait to be published together.
-
-    Attributes:
-        now: knowledge time.
-        rows_taken: good rows, whether the lake had them or not.
-        rows_added: rows by table that the lake did not have, up to the last flush.
-        quarantined: problems so far.
-    """
-
-    def __init__(
-        self, lake: Lake, con: duckdb.DuckDBPyConnection, cluster: str, now: Callable[[], datetime]
-    ) -> None:
-        self.now = now
-        self.rows_taken = 0
-        self.quarantined = 0
-        self.rows_added: dict[str, int] = {}
-        self._lake = lake
-        self._con = con
-        self._cluster = cluster
-        self._run_id = new_run_id()
-        self._rows: dict[str, list[tuple[str, Row]]] = {}
-        self._unchecked = 0
-        self._frames: dict[str, list[pl.DataFrame]] = {}
-        self._waiting = 0
-
-    def add(self, tables: dict[str, list[Row]], source: str) -> None:
-        """Takes rows that were read from a source; those that break the contract are refused."""
-        for table, rows in tables.items():
-            self._rows.setdefault(table, []).extend((source, row) for row in rows)
-            self._unchecked += len(rows)
-        if self._unchecked >= _CHECK_ROWS:
-            self._check()
-        if self._waiting >= _BATCH_ROWS:
-            self.flush()
-
-    def flush(self) -> None:
-        """Publishes what waits, in one commit."""
-        self._check()
-        if not self._waiting:
-            return
-        published = self._lake.publish(
-            {
-                table: redacted(table, pl.concat(parts, how="diagonal"))
-                for table, parts in self._frames.items()
-            },
-            ingested_from=_SOURCE,
-            ingested_at=self.now(),
-            run_id=self._run_id,
-        )
-        for table, rows in published.rows_added.items():
-            self.rows_added[table] = self.rows_added.get(table, 0) + rows
-        self._frames, self._waiting = {}, 0
-
-    def _check(self) -> None:
-        for table, pairs in self._rows.items():
-            frame, problems = checked_pairs(self._con, table, pairs)
-            self._keep(table, frame)
-            for source, of_source in problems.items():
-                refused = quarantine_frame(self._cluster, source, table, of_source)
-                self._keep(QUARANTINE, refused)
-        self._rows, self._unchecked = {}, 0
-
-    def _keep(self, table: str, frame: pl.DataFrame) -> None:
-        if not frame.height:
-            return
-        self._frames.setdefault(table, []).append(frame)
-        self._waiting += frame.height
-        if table == QUARANTINE:
-            self.quarantined += frame.height
-        else:
-            self.rows_taken += frame.height

@@ -11,20 +11,19 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
-
-import duckdb
 
 from goodput.errors import SourceUnreachable, UsageError
 from goodput.lake import Lake
 from goodput.sources.artefact import quarantine_row
 from goodput.sources.kube_fields import clean_text
 from goodput.sources.kube_objects import read_page
-from goodput.sources.kube_snapshot import Batch, KubeList, Scope, take_kubernetes
+from goodput.sources.kube_snapshot import KubeList, Scope, open_publisher, take_kubernetes
 from goodput.sources.kubernetes_api import KubernetesApi, Refused, Unanswered
-from goodput.sources.publisher import QUARANTINE
+from goodput.sources.publisher import QUARANTINE, Publisher
 
 _CHANGES = frozenset({"ADDED", "MODIFIED", "DELETED"})
 _GONE = 410
@@ -79,10 +78,9 @@ def watch_kubernetes(
             say(str(error))
         else:
             has_looked = True
-            with duckdb.connect() as con:
-                batch = Batch(lake, con, cluster, clock)
+            with closing(open_publisher(lake, cluster, clock)) as publisher:
                 watch = _Watch(api, carried, stop, pace, say)
-                watch.run(look.versions, batch, cluster)
+                watch.run(look.versions, publisher, cluster)
         stop.wait(pace.pause_s)
 
 
@@ -139,7 +137,7 @@ class _Watch:
 
         Args:
             api: the server.
-            carried: by name of a list, the version up to which its changes are in the batch; read
+            carried: by name of a list, the version up to which its changes were taken; read
                 where a watch begins, and kept up to date.
             stop: set it to end before the time.
             pace: how long, and how often to publish.
@@ -155,12 +153,14 @@ class _Watch:
         self._changes: queue.Queue[_Change | _NoChange] = queue.Queue(_MAX_WAITING)
         self._expired: set[str] = set()
 
-    def run(self, looked: Iterable[tuple[KubeList, str]], batch: Batch, cluster: str) -> None:
+    def run(
+        self, looked: Iterable[tuple[KubeList, str]], publisher: Publisher, cluster: str
+    ) -> None:
         """Watches until the next look is due, which an expired watch brings forward.
 
         Args:
             looked: what to watch, and the version that the last look saw of it.
-            batch: takes the rows.
+            publisher: takes the rows.
             cluster: the name under which the lake knows it.
         """
         for each, version in looked:
@@ -175,33 +175,33 @@ class _Watch:
             threading.Thread(target=self._follow, args=(each, starts), daemon=True).start()
         try:
             while not self._is_over():
-                self._take(batch, cluster, self._pace.publish_s)
-                batch.flush()
+                self._take(publisher, cluster, self._pace.publish_s)
+                publisher.flush()
         finally:
             self._over.set()
-            self._take(batch, cluster, 0)
-            batch.flush()
+            self._take(publisher, cluster, 0)
+            publisher.flush()
             for name in self._expired:
                 self._carried.pop(name, None)
 
     def _is_over(self) -> bool:
         return self._over.is_set() or self._stop.is_set() or time.monotonic() >= self._until
 
-    def _take(self, batch: Batch, cluster: str, seconds: float) -> None:
+    def _take(self, publisher: Publisher, cluster: str, seconds: float) -> None:
         """Moves changes into the batch for a while, and at the end all that wait."""
         until = time.monotonic() + seconds
         while True:
             left = 0 if self._is_over() else until - time.monotonic()
             try:
                 if left > 0:
-                    self._keep(self._changes.get(timeout=min(_POLL_S, left)), batch, cluster)
+                    self._keep(self._changes.get(timeout=min(_POLL_S, left)), publisher, cluster)
                 else:
-                    self._keep(self._changes.get_nowait(), batch, cluster)
+                    self._keep(self._changes.get_nowait(), publisher, cluster)
             except queue.Empty:
                 if left <= 0:
                     return
 
-    def _keep(self, change: _Change | _NoChange, batch: Batch, cluster: str) -> None:
+    def _keep(self, change: _Change | _NoChange, publisher: Publisher, cluster: str) -> None:
         source, resource = change.of.source, change.of.resource
         if isinstance(change, _NoChange):
             hints = {"cluster": cluster, "file": source}
@@ -209,7 +209,7 @@ class _Watch:
             row = quarantine_row(
                 hints, None, change.message, change.reason, table=table, column=None
             )
-            batch.add({QUARANTINE: [row]}, source)
+            publisher.take({QUARANTINE: [row]}, source)
             return
         # An event that is deleted has only run out of its time, and was taken before.
         is_over = resource.kind.role == "event" and change.value["type"] == "DELETED"
@@ -221,7 +221,7 @@ class _Watch:
                 change.observed_at,
                 {"cluster": cluster, "file": source},
             )
-            batch.add(rows, source)
+            publisher.take(rows, source)
         # Only now: what was still under way when it ended must be watched again.
         self._carried[change.of.name] = change.version
 

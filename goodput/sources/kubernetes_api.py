@@ -26,6 +26,7 @@ from kubernetes import client, config
 
 from goodput import __version__
 from goodput.errors import SourceUnreachable, UsageError
+from goodput.sources.deadline import within
 from goodput.sources.kube_fields import clean_text
 
 T = TypeVar("T")
@@ -38,6 +39,8 @@ _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _UNAUTHORIZED = 401
 _CHUNK_BYTES = 64 << 10
 _LONGEST_WAIT_S = 60.0
+# Unpacked; a page of 500 pods has some MB.
+_LARGEST_BODY_BYTES = 256 << 20
 # etcd holds no object of more than some MB.
 _LONGEST_LINE_BYTES = 32 << 20
 # Kubernetes is of 2015, and instants at the end of the calendar overflow.
@@ -53,7 +56,8 @@ stamina.instrumentation.set_on_retry_hooks([])
 class Patience:
     """How long a request may take, all in seconds, and how often it is tried.
 
-    `read_s` is the longest silence, `body_s` the time for a whole body or a line of a watch.
+    `read_s` is the longest silence, `body_s` the time for all headers, a whole body, or a line of a
+    watch.
     """
 
     connect_s: float = 5.0
@@ -280,7 +284,13 @@ class KubernetesApi:
         return response, data
 
     def _body(self, response: urllib3.BaseHTTPResponse) -> bytes:
-        return b"".join(_chunks(response, self._patience.body_s))
+        body = bytearray()
+        for chunk in _chunks(response, self._patience.body_s):
+            body += chunk
+            if len(body) > _LARGEST_BODY_BYTES:
+                reason = f"the answer has more than {_LARGEST_BODY_BYTES} bytes"
+                raise Unanswered(reason, response.status)
+        return bytes(body)
 
     def _open(
         self, path: str, parameters: Mapping[str, str], encoding: str, body: bytes | None = None
@@ -308,7 +318,8 @@ class KubernetesApi:
             **{item["key"]: item["value"].strip() for item in settings.auth_settings().values()},
         }
         sent = {"fields": dict(parameters)} if body is None else {"body": body}
-        try:
+
+        def ask() -> urllib3.BaseHTTPResponse:
             return self._client.rest_client.pool_manager.request(
                 "GET" if body is None else "POST",
                 f"{settings.host}{path}",
@@ -319,6 +330,11 @@ class KubernetesApi:
                 redirect=False,
                 preload_content=False,
             )
+
+        try:
+            return within(patience.body_s, ask)
+        except TimeoutError:
+            raise Unanswered(f"no answer began within {patience.body_s:g} s") from None
         except urllib3.exceptions.HTTPError as error:
             if error.args and isinstance(error.args[0], ssl.SSLCertVerificationError):
                 raise SourceUnreachable(

@@ -8,19 +8,16 @@ this one has not is deleted as of this one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import polars as pl
-
-from goodput.contract import raw_table
+from goodput.contract import quoted, raw_table
 from goodput.errors import GoodputError, UsageError
 from goodput.lake import Lake
 from goodput.sources.artefact import Row
-from goodput.sources.checked import checked_rows
 from goodput.sources.checkpoint_layouts import Found, find_checkpoints, small_parts
 from goodput.sources.checkpoint_listing import TABLE, checkpoint_row
 from goodput.sources.listing_lines import Entry
@@ -79,8 +76,8 @@ def take_checkpoints(
     opened = [_open(root) for root in roots]
     errors: list[GoodputError] = []
     there = 0
-    publisher = Publisher(lake, "checkpoints", ingested_at=now)
-    with duckdb.connect() as con:
+    publisher = Publisher(lake, "checkpoints", lambda: now, cluster=cluster)
+    with closing(publisher):
         for place in opened:
             try:
                 listing = place.listing()
@@ -96,13 +93,10 @@ def take_checkpoints(
             if reason is None:
                 changes += _deletions(rows, history, now)
             marker = _marker(hints, listing, len(rows), now, reason)
-            for table, made in ((TABLE, changes), (LISTS, [marker])):
-                frame, problems = checked_rows(con, table, made)
-                publisher.add(table, frame.with_columns(pl.lit(place.name).alias("ingested_from")))
-                publisher.refuse(cluster, place.name, table, problems)
+            publisher.take({TABLE: changes, LISTS: [marker]}, place.name)
             there += len(rows)
             say(_sentence(place, rows, changes, reason))
-    publisher.flush()
+        publisher.flush()
     return TakenCheckpoints(there, publisher.rows_added, errors)
 
 
@@ -158,16 +152,16 @@ def _is_pointer(place: Place, stored: Stored) -> bool:
 
 def _history(lake: Lake, cluster: str, root: str) -> dict[Key, list[Row]]:
     """What earlier runs said about the checkpoints of a root, oldest first."""
-    spec = raw_table(TABLE)
-    columns = [*spec.domain_columns, "ingested_at", "run_id"]
-    frame = pl.DataFrame(lake.read(TABLE, columns))
+    columns = ", ".join(map(quoted, raw_table(TABLE).domain_columns))
+    rows = lake.ask(
+        TABLE,
+        f"select {columns} from raw.{TABLE} where cluster = $cluster and origin = $root"
+        " order by ingested_at nulls first, run_id",
+        {"cluster": cluster, "root": root},
+    )
     history: dict[Key, list[Row]] = {}
-    if not frame.height:
-        return history
-    mine = frame.filter(pl.col("cluster") == cluster, pl.col("origin") == root)
-    for row in mine.sort("ingested_at", "run_id", nulls_last=False).iter_rows(named=True):
-        said = {name: row.get(name) for name in spec.domain_columns}
-        history.setdefault((row["path"], row["step"]), []).append(said)
+    for row in rows:
+        history.setdefault((row["path"], row["step"]), []).append(row)
     return history
 
 

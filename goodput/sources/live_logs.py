@@ -11,12 +11,10 @@ import hashlib
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import IO, Any, Protocol
-
-import duckdb
 
 from goodput import __version__
 from goodput.errors import GoodputError, SourceUnreachable, UsageError
@@ -24,7 +22,6 @@ from goodput.lake import Lake
 from goodput.logs import LogHints, LogResult, read_log
 from goodput.logs.reading import ByteSource, open_log
 from goodput.sources.artefact import quarantine_row
-from goodput.sources.batch import Batch
 from goodput.sources.dump import NOTHING_FOUND, is_mostly_binary
 from goodput.sources.places import Stored, places
 from goodput.sources.publisher import QUARANTINE, Publisher
@@ -177,9 +174,8 @@ def take_logs(
     """
     taken = TakenLogs(errors=source.errors)
     readings = Readings.of(lake, options.cluster)
-    publisher = Publisher(lake, "logs", ingested_at=now)
-    with duckdb.connect() as con:
-        batch = Batch(publisher, con, options.cluster, last=READS)
+    publisher = Publisher(lake, "logs", lambda: now, cluster=options.cluster, last=READS)
+    with closing(publisher):
         for place, stored in source.logs(readings):
             taken.files += 1
             last = readings.last_of(stored.name)
@@ -188,12 +184,11 @@ def take_logs(
                 taken.known += 1
                 continue
             tables = _read(place, stored, options, readings, now)
-            batch.add(stored.name, tables)
+            publisher.take(tables, stored.name)
             taken.known += bool(tables.get("log_files"))
             say(_sentence(stored.name, tables))
-        batch.add("", source.tables)
-        batch.flush()
-    publisher.flush()
+        publisher.take(source.tables, "")
+        publisher.flush()
     taken.rows_added, taken.quarantined = publisher.rows_added, publisher.quarantined
     for error in taken.errors:
         say(str(error))

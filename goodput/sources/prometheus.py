@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from itertools import groupby, pairwise, zip_longest
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise, zip_longest
 
-import polars as pl
-
-from goodput.contract import polars_schema
 from goodput.errors import SourceUnreachable
 from goodput.lake import Lake
 from goodput.sources.prometheus_answer import Series
@@ -21,11 +18,17 @@ from goodput.sources.publisher import Publisher
 
 STATES, SLICES = "prom_states", "prom_slices"
 
-_FLUSH_ROWS = 20_000
+_NEWEST = f"""
+    select query, epoch_ms(max("to")) as end_ms from raw.{SLICES} where cluster = $cluster
+    group by query
+"""
+
+_PUBLISH_ROWS = 20_000
 _MOST_HOURS = 24
 _MOST_PARTS = 60  # of an hour: minutes
 _USUAL_SAMPLES_AN_HOUR = 120  # of one series, at the usual 30 s
 _LONGEST_WARNING = 500
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -84,20 +87,18 @@ def collect_prometheus(
         SourceUnreachable: the server stopped answering; what was read until then is in the lake.
     """
     collected = Collected()
-    publisher = Publisher(lake, server.url, ingested_at=now)
+    publisher = Publisher(
+        lake, server.url, lambda: now, cluster=plan.cluster, publish_rows=_PUBLISH_ROWS
+    )
     newest = newest_slices(lake, plan.cluster, {query.name for query in plan.queries})
     end_ms = _epoch_ms(plan.end) // SLICE_MS * SLICE_MS
-    waiting = 0
     try:
         for query in plan.queries:
             start_ms = _start_ms(plan, newest.get(query.name), end_ms)
             samples = 0
             for stretch in _stretches(server, query, plan, start_ms, end_ms):
                 samples += stretch.samples
-                waiting += _publish(publisher, plan.cluster, query, stretch)
-                if waiting >= _FLUSH_ROWS:
-                    publisher.flush()
-                    waiting = 0
+                _publish(publisher, plan.cluster, query, stretch)
                 _note(collected.warnings, stretch.warnings, say)
             collected.samples += samples
             say(f"{query.name}: {samples} samples in {max(end_ms - start_ms, 0) // SLICE_MS} hours")
@@ -105,6 +106,7 @@ def collect_prometheus(
                 collected.absent.append(query.name)
     finally:
         publisher.flush()
+        publisher.close()
         collected.rows_added = publisher.rows_added
     return collected
 
@@ -112,19 +114,13 @@ def collect_prometheus(
 def newest_slices(lake: Lake, cluster: str, names: set[str]) -> dict[str, int]:
     """The end of the newest hour that the lake has of each query, in milliseconds."""
     newest: dict[str, int] = {}
-    entries = sorted(
-        (entry for entry in lake.snapshot().entries if entry.table == SLICES),
-        key=lambda entry: entry.day,
-        reverse=True,
-    )
-    for _, of_day in groupby(entries, key=lambda entry: entry.day):
+    snapshot = lake.snapshot()
+    days = {entry.day for entry in snapshot.entries if entry.table == SLICES}
+    for day in sorted(days, reverse=True):
         if names <= set(newest):
             break
-        for entry in of_day:
-            table = lake.read_file(entry, ["cluster", "query", "to"])
-            ends = pl.DataFrame(table).filter(pl.col("cluster") == cluster)
-            for name, end in ends.group_by("query").agg(pl.col("to").max()).iter_rows():
-                newest[name] = max(newest.get(name, 0), _epoch_ms(end))
+        for row in snapshot.ask(SLICES, _NEWEST, {"cluster": cluster}, days=[day]):
+            newest[row["query"]] = max(newest.get(row["query"], 0), row["end_ms"])
     return newest
 
 
@@ -216,41 +212,39 @@ def _taker(query: Query, span: Span) -> Callable[[Iterator[Series]], RunCollecto
     return take
 
 
-def _publish(publisher: Publisher, cluster: str, query: Query, stretch: _Stretch) -> int:
-    """Hands over the rows and says how many, states first: an hour with a slice is there whole."""
-    states = [
-        (cluster, query.name, labels, r.value, r.first_ms, r.last_ms, r.samples, r.interval_ms)
-        for labels, r in stretch.runs.finish()
-    ]
+def _publish(publisher: Publisher, cluster: str, query: Query, stretch: _Stretch) -> None:
+    """Hands over the rows, states first: an hour with a slice is there whole."""
+    states = list(stretch.runs.finish())
     series = Counter(
-        hour for hour, _ in {(row[4] // SLICE_MS * SLICE_MS, row[2]) for row in states}
+        hour
+        for hour, _ in {(run.first_ms // SLICE_MS * SLICE_MS, labels) for labels, run in states}
     )
-    columns = ["cluster", "query", "labels", "value", "from", "last_at", "samples", "interval_ms"]
-    publisher.add(STATES, _frame(STATES, columns, states))
-    slices = [
-        (
-            cluster,
-            query.name,
-            hour,
-            hour + SLICE_MS,
-            series.get(hour, 0),
-            stretch.runs.samples.get(hour, 0),
-            "; ".join(stretch.warnings) or None,
-        )
-        for hour in stretch.hours
-    ]
-    columns = ["cluster", "query", "from", "to", "series", "samples", "warnings"]
-    publisher.add(SLICES, _frame(SLICES, columns, slices))
-    return len(states) + len(slices)
-
-
-def _frame(table: str, columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> pl.DataFrame:
-    """Rows with instants in milliseconds as a frame in the contract's types."""
-    wanted = polars_schema(table)
-    instants = [name for name in columns if isinstance(wanted[name], pl.Datetime)]
-    schema = {name: pl.Int64() if name in instants else wanted[name] for name in columns}
-    frame = pl.DataFrame(list(rows), schema=schema, orient="row")
-    return frame.with_columns(pl.col(name).cast(wanted[name]) for name in instants)
+    publisher.take_columns(
+        STATES,
+        {
+            "cluster": [cluster] * len(states),
+            "query": [query.name] * len(states),
+            "labels": [labels for labels, _ in states],
+            "value": [run.value for _, run in states],
+            "from": [_instant(run.first_ms) for _, run in states],
+            "last_at": [_instant(run.last_ms) for _, run in states],
+            "samples": [run.samples for _, run in states],
+            "interval_ms": [run.interval_ms for _, run in states],
+        },
+    )
+    hours = stretch.hours
+    publisher.take_columns(
+        SLICES,
+        {
+            "cluster": [cluster] * len(hours),
+            "query": [query.name] * len(hours),
+            "from": [_instant(hour) for hour in hours],
+            "to": [_instant(hour + SLICE_MS) for hour in hours],
+            "series": [series.get(hour, 0) for hour in hours],
+            "samples": [stretch.runs.samples.get(hour, 0) for hour in hours],
+            "warnings": ["; ".join(stretch.warnings) or None] * len(hours),
+        },
+    )
 
 
 def _start_ms(plan: Plan, newest_ms: int | None, end_ms: int) -> int:
@@ -272,6 +266,10 @@ def _note(known: list[str], warnings: Iterable[str], say: Callable[[str], None])
 
 def _epoch_ms(at: datetime) -> int:
     return round(at.timestamp() * 1000)
+
+
+def _instant(epoch_ms: int) -> datetime:
+    return _EPOCH + timedelta(milliseconds=epoch_ms)
 
 
 def _span_ms(span: timedelta) -> int:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Self
 
-import polars as pl
-
 from goodput.lake import Lake
 
 _TABLE = "log_reads"
@@ -58,6 +56,17 @@ class Reading:
 COLUMNS = tuple(item.name for item in fields(Reading) if item.name not in _NOT_STORED)
 
 
+# Of a file that grew a thousand times, the last reading tells all.
+_NEWEST = f"""
+    select {", ".join(COLUMNS)} from raw.{_TABLE} where cluster = $cluster
+    qualify row_number() over (partition by path, log_id order by ingested_at desc, run_id desc) = 1
+    order by ingested_at, run_id
+"""
+_REPLACED = f"""
+    select distinct replaces from raw.{_TABLE} where cluster = $cluster and replaces is not null
+"""
+
+
 @dataclass
 class Readings:
     """All readings so far: the last of each file, and the last of each log."""
@@ -71,15 +80,10 @@ class Readings:
     def of(cls, lake: Lake, cluster: str) -> Self:
         """What the lake knows of a cluster's logs."""
         readings = cls()
-        frame = pl.DataFrame(lake.read(_TABLE, ["cluster", *COLUMNS, "ingested_at", "run_id"]))
-        if not frame.height:
-            return readings
-        ordered = frame.filter(pl.col("cluster") == cluster).sort("ingested_at", "run_id")
-        # Of a file that grew a thousand times, the last reading tells all.
-        newest = ordered.unique(["path", "log_id"], keep="last", maintain_order=True)
-        for row in newest.iter_rows(named=True):
-            readings.add(Reading(**{name: row[name] for name in COLUMNS}))
-        readings._replaced.update(ordered["replaces"].drop_nulls())
+        snapshot, mine = lake.snapshot(), {"cluster": cluster}
+        for row in snapshot.ask(_TABLE, _NEWEST, mine):
+            readings.add(Reading(**row))
+        readings._replaced.update(row["replaces"] for row in snapshot.ask(_TABLE, _REPLACED, mine))
         return readings
 
     def add(self, reading: Reading) -> None:

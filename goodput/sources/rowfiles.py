@@ -18,6 +18,8 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goodput.sources.artefact import Problem
+
 CHUNK_BYTES = 32 << 20
 MAX_LINE_BYTES = 16 << 20
 BLOCK_ROWS = 250_000
@@ -28,16 +30,6 @@ LINE = "json line"
 """The only other column of an NDJSON block."""
 
 _BOM = b"\xef\xbb\xbf"
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something that could not be taken: where, what stood there, and why not."""
-
-    row_number: int | None
-    column: str | None
-    value: str | None
-    reason: str
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,9 +23,10 @@ from goodput.contract import RawTable, quoted
 from goodput.errors import NoData
 from goodput.lake import Lake
 from goodput.rows import DEFAULT_CLUSTER
+from goodput.sources.artefact import Problem
 from goodput.sources.casts import MACROS, cast_sql, problem_sql
 from goodput.sources.publisher import Publisher
-from goodput.sources.rowfiles import LINE, ROW_NUMBER, Block, Problem, read_rows
+from goodput.sources.rowfiles import LINE, ROW_NUMBER, Block, read_rows
 from goodput.warehouse.connection import connect
 
 _KINDS = {".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv", ".parquet": "parquet"}
@@ -72,11 +74,12 @@ def import_files(lake: Lake, path: Path, *, cluster: str = DEFAULT_CLUSTER) -> I
         raise NoData(
             f"{path} has no typed table; name files like nodes.ndjson, steps.csv or pods.parquet"
         )
-    publisher = Publisher(lake, str(path), ingested_at=None)
-    importer = _Importer(publisher, cluster, result)
-    for file, table, kind in files:
-        importer.take(file, table, kind)
-    publisher.flush()
+    publisher = Publisher(lake, str(path), lambda: None, cluster=cluster)
+    with closing(publisher):
+        importer = _Importer(publisher, cluster, result)
+        for file, table, kind in files:
+            importer.take(file, table, kind)
+        publisher.flush()
     result.rows_added = publisher.rows_added
     result.quarantined = publisher.quarantined
     return result
@@ -121,7 +124,7 @@ class _Importer:
         for block in read_rows(file, kind):
             judged = judge(self._con, spec, block, self._cluster)
             self._publisher.add(table, judged.rows)
-            self._publisher.refuse(self._cluster, file.name, table, judged.problems)
+            self._publisher.refuse(file.name, table, judged.problems)
             taken += judged.rows.height
             problems += len(judged.problems)
             unknown |= set(judged.unknown_columns)

@@ -18,6 +18,7 @@ import stamina
 from requests.auth import AuthBase, HTTPBasicAuth
 
 from goodput.errors import GoodputError, SourceUnreachable, UsageError
+from goodput.sources.deadline import within
 
 T = TypeVar("T")
 
@@ -126,14 +127,23 @@ class _Bearer(AuthBase):
 
 
 class _Session(requests.Session):
-    """Follows a server's redirects only to itself: our headers say who we are.
+    """Waits no longer than an answer may take, and follows redirects only to the same server.
 
-    The library itself takes no more than Authorization out of what goes to another host.
+    Our headers say who we are, and the library itself takes no more than Authorization out of what
+    goes to another host.
     """
 
     def __init__(self, access: Access) -> None:
         super().__init__()
         self._access = access
+
+    def send(self, request: requests.PreparedRequest, **more: Any) -> requests.Response:
+        send = super().send
+        try:
+            return within(self._access.answer_s, lambda: send(request, **more))
+        except TimeoutError:
+            reason = f"no answer began within {self._access.answer_s:g} s"
+            raise requests.ReadTimeout(reason) from None
 
     def get_redirect_target(self, resp: requests.Response) -> str | None:
         target = super().get_redirect_target(resp)

@@ -1,4 +1,4 @@
-"""`goodput demo`: a simulated week from its files to the report, and a day played to collectors."""
+"""`goodput demo`: a simulated week from files to report, and twelve hours played to collectors."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ def run_demo(out: Path, seed: int, say: Callable[[str], None], week: str = WEEK)
     step("wrote the report")
     comparison = compare(truth, result.database)
     played = play_day(window.start + DAY, seed, out / "loop", LOOK_EVERY_S)
-    step(f"played a day to the collectors: {_runs(played)}; samples came from {played.metrics}")
+    runs = _runs(played)
+    step(f"played twelve hours to the collectors: {runs}; samples came from {played.metrics}")
     return Demo(files.html, comparison, played, failed + played.failed_checks)
 
 

@@ -21,14 +21,20 @@ def is_installed() -> bool:
 
 
 @contextmanager
-def running(folder: Path, options: Sequence[str] = ()) -> Iterator[str]:
+def running(
+    folder: Path, options: Sequence[str] = (), config: str = "global: {}\n"
+) -> Iterator[str]:
     """Start a Prometheus that keeps its data in a folder; give its address; stop it when left.
+
+    Args:
+        options: more words of its command line.
+        config: the text of its prometheus.yml.
 
     Raises:
         TimeoutError: it does not answer, with the end of what it printed.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "prometheus.yml").write_text("global: {}\n")
+    (folder / "prometheus.yml").write_text(config)
     url = f"http://127.0.0.1:{_free_port()}"
     words = [
         "prometheus",

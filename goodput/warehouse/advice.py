@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 
 from goodput.checkpointing import (
+    availability_interval,
     daly_interval,
     expected_ettr,
     first_order_ettr,
@@ -205,6 +206,7 @@ def _with_interval(advice: Advice, row: Row, weeks: float) -> Advice:
             "mttf_high_s": 1 / ends.low,
             "young_s": young_interval(save, 1 / rate),
             "daly_s": daly_interval(save, 1 / rate),
+            "availability_s": availability_interval(save, 1 / rate, restart),
             "ettr_now": expected_ettr(rate, restart, now, save),
             "ettr_proposed": expected_ettr(rate, restart, better, save),
             "ettr_now_first_order": first_order.value,

@@ -1,35 +1,44 @@
 """Fills the interval columns of the metrics that have one, from the counts that SQL left there.
 
 SQL cannot invert the beta and gamma distributions. Which metric takes which interval stands in
-catalog/metrics.toml; everything else keeps its bounds null.
+catalog/metrics.toml; what SQL has filled, and everything else, stays as it is.
 """
 
 from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import duckdb
 
 from goodput._resources import catalog_dir
-from goodput.estimates import Interval, clopper_pearson, mean_time_interval, rate_interval
+from goodput.estimates import (
+    Interval,
+    clopper_pearson,
+    mean_time_interval,
+    rate_interval,
+    rate_ratio,
+)
 
-Bounds = tuple[float | None, float | None]
+OVERDISPERSED = 1.5
+"""Variance over mean of a count above which it is no Poisson count any more (STANDARD 5.3)."""
 
-# What numerator and denominator mean to each kind of interval.
-_ESTIMATORS: dict[str, Callable[[float, float], Interval]] = {
-    "successes": lambda part, whole: clopper_pearson(round(part), round(whole)),
-    "events-per-exposure": lambda events, exposure: rate_interval(round(events), exposure),
-    "exposure-per-event": lambda exposure, events: mean_time_interval(round(events), exposure),
+# What numerator, denominator and dispersion mean to each kind of interval; None where the
+# statistic is missing without which the estimator has nothing to say.
+_ESTIMATORS: dict[str, Callable[[float, float, float], Interval | None]] = {
+    "successes": lambda part, whole, _: (
+        clopper_pearson(round(part), round(whole)) if whole > 0 else None
+    ),
+    "events-per-exposure": lambda events, exposure, dispersion: (
+        rate_interval(round(events), exposure, dispersion=dispersion) if exposure > 0 else None
+    ),
+    "exposure-per-event": lambda exposure, events, dispersion: (
+        mean_time_interval(round(events), exposure, dispersion=dispersion) if exposure > 0 else None
+    ),
 }
-
-# The statistic without which the estimator has nothing to say.
-_NEEDS: dict[str, Callable[[float, float], bool]] = {
-    "successes": lambda _, trials: trials > 0,
-    "events-per-exposure": lambda _, exposure: exposure > 0,
-    "exposure-per-event": lambda exposure, _: exposure > 0,
-}
+RATE_RATIO = "rate-ratio"
 
 
 def fill_intervals(con: duckdb.DuckDBPyConnection) -> None:
@@ -37,33 +46,79 @@ def fill_intervals(con: duckdb.DuckDBPyConnection) -> None:
 
     A bound that does not exist (nothing ended, no exposure) or is infinite stays null.
     """
-    kinds = interval_kinds()
+    entries = _entries()
+    kinds = {name: kind for name, kind in interval_kinds().items() if kind in _ESTIMATORS}
+    dispersions = _dispersions(con, {entry.get("dispersion") for entry in entries.values()})
     for table in _metric_tables(con):
         statistics = con.execute(
-            f"select distinct metric, numerator, denominator from {table} "
+            f"select distinct metric, cluster, numerator, denominator from {table} "
             "where list_contains(?, metric) and numerator is not null and denominator is not null",
             [sorted(kinds)],
         ).fetchall()
-        for metric, numerator, denominator in statistics:
-            low, high = _bounds(kinds[metric], numerator, denominator)
-            con.execute(
-                f"update {table} set low = ?, high = ? "
-                "where metric = ? and numerator = ? and denominator = ?",
-                [low, high, metric, numerator, denominator],
-            )
+        bounds = []
+        for metric, cluster, numerator, denominator in statistics:
+            dispersion = dispersions.get((entries[metric].get("dispersion"), cluster), 1.0)
+            found = _ESTIMATORS[kinds[metric]](numerator, denominator, dispersion)
+            bounds.append((metric, cluster, numerator, denominator, *_ends(found)))
+        _set(con, table, ("metric", "cluster", "numerator", "denominator"), bounds)
+    _fill_rate_ratios(con)
 
 
 def interval_kinds() -> dict[str, str]:
     """The kind of interval of each metric that has one, as catalog/metrics.toml says."""
-    catalogue = tomllib.loads((catalog_dir() / "metrics.toml").read_text(encoding="utf-8"))
-    return {name: entry["interval"] for name, entry in catalogue.items() if "interval" in entry}
+    return {name: entry["interval"] for name, entry in _entries().items() if "interval" in entry}
 
 
-def _bounds(kind: str, numerator: float, denominator: float) -> Bounds:
-    if not _NEEDS[kind](numerator, denominator):
+def _entries() -> dict[str, dict[str, str]]:
+    return tomllib.loads((catalog_dir() / "metrics.toml").read_text(encoding="utf-8"))
+
+
+def _dispersions(
+    con: duckdb.DuckDBPyConnection, metrics: set[str | None]
+) -> dict[tuple[str | None, str], float]:
+    """The dispersion of each such metric and cluster in which events come in clusters."""
+    return {
+        (metric, cluster): value
+        for table in _metric_tables(con)
+        for metric, cluster, value in con.execute(
+            f"select metric, cluster, value from {table} "
+            "where list_contains(?, metric) and scope = 'fleet' and value > ?",
+            [sorted(filter(None, metrics)), OVERDISPERSED],
+        ).fetchall()
+    }
+
+
+def _fill_rate_ratios(con: duckdb.DuckDBPyConnection) -> None:
+    rows = con.sql(
+        "select metric, cluster, scope, scope_value, other_count, other_hours, event_count,"
+        " exposure_hours from rollups.rate_ratios where exposure_hours > 0 and other_hours > 0"
+    ).fetchall()
+    bounds = [(*row[:4], *_ends(rate_ratio(*row[4:]).interval)) for row in rows]
+    for table in _metric_tables(con):
+        _set(con, table, ("metric", "cluster", "scope", "scope_value"), bounds)
+
+
+def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
+    if interval is None:
         return None, None
-    interval = _ESTIMATORS[kind](numerator, denominator)
     return interval.low, None if math.isinf(interval.high) else interval.high
+
+
+def _set(
+    con: duckdb.DuckDBPyConnection, table: str, keys: tuple[str, ...], bounds: Iterable[Any]
+) -> None:
+    """Puts (key, …, low, high) into the rows that have the key."""
+    columns = list(zip(*bounds, strict=True))
+    if not columns:
+        return
+    names = (*keys, "lowest", "highest")
+    unnested = ", ".join(f"unnest(${n}) as {name}" for n, name in enumerate(names, 1))
+    matches = " and ".join(f"{table}.{key} = bound.{key}" for key in keys)
+    con.execute(
+        f"update {table} set low = bound.lowest, high = bound.highest "
+        f"from (select {unnested}) as bound where {matches}",
+        [list(column) for column in columns],
+    )
 
 
 def _metric_tables(con: duckdb.DuckDBPyConnection) -> list[str]:

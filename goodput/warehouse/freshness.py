@@ -11,17 +11,19 @@ from goodput.warehouse.connection import connect
 
 
 def freshness_sql(tables: list[str]) -> str:
-    """SQL for one row per raw table, cluster and source: rows, newest ingested_at, newest event."""
+    """SQL for one row per raw table and cluster: rows, sources, and what came last and when."""
     selects = []
     for table in tables:
         day = raw_table(table).day
         event = f"max({quoted(day)})" if day else "null::timestamptz"
         selects.append(
-            f"select '{table}' as table_name, cluster, ingested_from, count(*) as row_count,"
-            f" max(ingested_at) as newest_ingested_at, {event} as newest_event"
-            f" from raw.{table} group by cluster, ingested_from"
+            f"select '{table}' as table_name, cluster, count(*) as row_count,"
+            f" max(ingested_at) as newest_ingested_at, {event} as newest_event,"
+            " count(distinct ingested_from) as source_count,"
+            " coalesce(arg_max(ingested_from, ingested_at), max(ingested_from)) as newest_source"
+            f" from raw.{table} group by cluster"
         )
-    return " union all ".join(selects) + " order by table_name, cluster, ingested_from"
+    return " union all ".join(selects) + " order by table_name, cluster"
 
 
 def last_build(warehouse: Path | None) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+from pathlib import Path
 
 import duckdb
 
 from goodput.errors import NoData, UsageError
+from goodput.warehouse.connection import connect
 
 METRIC_COLUMNS = (
     "metric",
@@ -25,13 +27,35 @@ METRIC_COLUMNS = (
 )
 
 
-def select_metrics(
-    con: duckdb.DuckDBPyConnection, metric: str | None = None
-) -> duckdb.DuckDBPyRelation:
-    """The metrics of a build in the common shape.
+def refuse_empty(warehouse: Path) -> None:
+    """Passes if a GPU was paid for in the window of a build.
 
     Raises:
-        UsageError: no metric has that name.
+        NoData: none was; it names since when the lake knows nodes.
+    """
+    with connect(warehouse, read_only=True) as con:
+        if con.sql("select 1 from ledger.gpu_time limit 1").fetchall():
+            return
+        [(start, end)] = con.sql("select window_start, window_end from meta.build").fetchall()
+        [(first,)] = con.sql("select min(paid_from) from staged.nodes").fetchall()
+    known = (
+        "it knows of no node; import or collect some"
+        if first is None
+        else f"its first node is from {first:%Y-%m-%d %H:%M}; take another window"
+    )
+    raise NoData(
+        f"no GPU was paid for from {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC, as far as"
+        f" the lake knows: {known}"
+    )
+
+
+def select_metrics(
+    con: duckdb.DuckDBPyConnection, metric: str | None = None, scope: str | None = None
+) -> duckdb.DuckDBPyRelation:
+    """The metrics of a build in the common shape, all or those of one name or scope.
+
+    Raises:
+        UsageError: no metric has that name, or no row that scope.
         NoData: the build made no metrics.
     """
     tables = con.execute(
@@ -41,20 +65,21 @@ def select_metrics(
         raise NoData("the build holds no metrics; run `goodput build` again")
     columns = ", ".join(METRIC_COLUMNS)
     rows = " union all ".join(f'select {columns} from metrics."{name}"' for (name,) in tables)
-    if metric is not None:
-        known = [
-            name for (name,) in con.execute(f"select distinct metric from ({rows})").fetchall()
-        ]
-        if metric not in known:
-            close = difflib.get_close_matches(metric, known, n=3)
-            hint = (
-                f"did you mean {', '.join(close)}"
-                if close
-                else "known are " + ", ".join(sorted(known))
-            )
-            raise UsageError(f"there is no metric {metric!r} in this build; {hint}")
+    for column, wanted in (("metric", metric), ("scope", scope)):
+        if wanted is not None:
+            _refuse_unknown(con, rows, column, wanted)
     return con.sql(
-        f"select {columns} from ({rows}) where $1::varchar is null or metric = $1"
+        f"select {columns} from ({rows}) where ($1::varchar is null or metric = $1)"
+        " and ($2::varchar is null or scope = $2)"
         " order by metric, scope, cluster, scope_value",
-        params=[metric],
+        params=[metric, scope],
     )
+
+
+def _refuse_unknown(con: duckdb.DuckDBPyConnection, rows: str, column: str, wanted: str) -> None:
+    known = [name for (name,) in con.sql(f"select distinct {column} from ({rows})").fetchall()]
+    if wanted in known:
+        return
+    close = difflib.get_close_matches(wanted, known, n=3)
+    hint = f"did you mean {', '.join(close)}" if close else "known are " + ", ".join(sorted(known))
+    raise UsageError(f"there is no {column} {wanted!r} in this build; {hint}")

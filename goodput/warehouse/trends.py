@@ -34,6 +34,8 @@ _WEEK = timedelta(days=7)
 _NORMAL = 1.959963984540054
 _SIGNIFICANT = 0.05
 _FEWEST = 5  # of events in both, of jobs or nodes in each: fewer are counts and no rate
+# Rows of these tell of what began long before anybody looked.
+_OUTLIVING = ("nodes", "node_conditions", "node_admin", "commitments", "prices", QUARANTINE)
 
 
 @dataclass(frozen=True)
@@ -122,16 +124,17 @@ def read_trends(
         weeks: how many windows before it are taken together; at least 1.
 
     Raises:
-        NoData: the lake holds rows of less than half of the days of each window before.
+        NoData: the lake's rows begin too late for each window before, or lack half of its days.
     """
     window, as_of = _read_build(warehouse)
     step = -(-(window.end - window.start) // _WEEK) * _WEEK
     earlier = [Window(window.start - n * step, window.end - n * step) for n in range(1, weeks + 1)]
+    days = days_of_rows(lake)
     with TemporaryDirectory(prefix="goodput-trends-") as folder:
         before: list[dict[Key, Totals]] = []
         is_same_age = True
         for n, previous in enumerate(earlier, 1):
-            if not _is_covered(lake, previous):
+            if not is_covered(days, previous):
                 continue
             target = Path(folder) / f"{n}.duckdb"
             totals = _build_totals(lake, previous, as_of - n * step, params, target)
@@ -140,10 +143,7 @@ def read_trends(
                 totals = _build_totals(lake, previous, as_of, params, target)
             before.append(totals)
     if not any(before):
-        raise NoData(
-            f"the lake holds too little from {earlier[-1].start:%Y-%m-%d} to "
-            f"{earlier[0].end:%Y-%m-%d} to compare with; import or collect it first"
-        )
+        raise _nothing_before(days, earlier)
     rows = compare(_pooled(before), _read_totals(warehouse))
     return Trends(window, as_of, earlier, is_same_age, rows)
 
@@ -260,16 +260,34 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _is_covered(lake: Lake, window: Window) -> bool:
-    """Whether at least half of its days have rows: what was not collected is no fleet at rest."""
-    days = {
+def days_of_rows(lake: Lake) -> set[date]:
+    """The days of which the lake holds rows that tell of a fleet at work."""
+    return {
         date.fromisoformat(entry.day)
         for entry in lake.snapshot().entries
-        if entry.day != NO_DAY and entry.table != QUARANTINE
+        if entry.day != NO_DAY and entry.table not in _OUTLIVING
     }
+
+
+def is_covered(days: set[date], window: Window) -> bool:
+    """Whether rows begin no later than the window, and at least half of its days have some.
+
+    What was not collected is no fleet at rest: a week of which the first days are missing would
+    make the next one look better.
+    """
     first, length = window.start.date(), -(-(window.end - window.start) // _DAY)
     asked = {first + n * _DAY for n in range(length)}
-    return 2 * len(asked & days) >= len(asked)
+    return min(days, default=date.max) <= first and 2 * len(asked & days) >= len(asked)
+
+
+def _nothing_before(days: set[date], earlier: list[Window]) -> NoData:
+    asked = f"{earlier[-1].start:%Y-%m-%d} to {earlier[0].end:%Y-%m-%d}"
+    begin = min(days, default=None)
+    if begin and earlier[0].start.date() < begin < earlier[0].end.date():
+        return NoData(f"the lake's rows begin on {begin}: {asked} is known in part, not comparable")
+    return NoData(
+        f"the lake holds too little from {asked} to compare with; import or collect it first"
+    )
 
 
 def _pooled(windows: Iterable[Mapping[Key, Totals]]) -> dict[Key, Totals]:

@@ -8,7 +8,7 @@ select
     cast(
         -- Half the memory of 64 bits, and longer than any pace.
         quantile_disc(
-            cast(least(duration_ms // (more_count + 1), 2147483647) as integer), 0.5
+            cast(least(position_ms(duration_ms, more_count), 2147483647) as integer), 0.5
         ) as bigint
     ) as position_ms
 from intervals.step_records

@@ -17,18 +17,23 @@ with scales as (
     where position_ms >= 20
 ),
 
-paces as (
+scaled as (
     select
         record.attempt_id,
         record.rowid >> 4 as block,
-        cast(
-            greatest(
-                -128, least(128, record.duration_ms * scales.scale / (record.more_count + 1) - 1024)
-            ) as integer
-        ) as pace
+        record.duration_ms * scales.scale / (record.more_count + 1) - 1024 as pace
     from intervals.step_records as record
     inner join scales using (attempt_id)
     where in_shard(record.attempt_id)
+),
+
+paces as (
+    select
+        attempt_id,
+        block,
+        cast(case when pace > 128 then 128 when pace < -128 then -128 else pace end as integer)
+            as pace
+    from scaled
 ),
 
 blocks as (

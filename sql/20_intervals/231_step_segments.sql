@@ -32,7 +32,7 @@ clean as (
         record.attempt_id,
         0 as zone,
         record.setting_id,
-        record.duration_ms // (record.more_count + 1) as position_ms
+        position_ms(record.duration_ms, record.more_count) as position_ms
     from intervals.step_records as record
     anti join unclean on 2 * (record.rowid + 1) = unclean.record_key
     anti join cut_attempts using (attempt_id)

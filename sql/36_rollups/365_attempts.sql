@@ -1,5 +1,5 @@
--- Attempts of training jobs: size, running time inside the window, how well they were seen, and
--- how they ended there.
+-- Attempts of training jobs: size, what they ran on (the first by name where it was of several kinds),
+-- running time inside the window, how well they were seen, and how they ended there.
 --
 -- grain: cluster, job, attempt
 
@@ -10,7 +10,8 @@ with slots as (
         job,
         attempt,
         coalesce(cast(rank as varchar), pod_uid) as slot,
-        max(gpus) as gpus
+        max(gpus) as gpus,
+        min(node_uid) as node_uid
     from staged.pods
     where role = 'worker'
     group by all
@@ -18,12 +19,16 @@ with slots as (
 
 sizes as (
     select
-        cluster,
-        job,
-        attempt,
-        sum(gpus) as gpus
+        slots.cluster,
+        slots.job,
+        slots.attempt,
+        sum(slots.gpus) as gpus,
+        min(node.pool) as pool,
+        min(node.instance_type) as instance_type,
+        min(node.gpu_model) as gpu_model
     from slots
-    group by cluster, job, attempt
+    left join staged.nodes as node using (cluster, node_uid)
+    group by slots.cluster, slots.job, slots.attempt
 ),
 
 with_steps as (
@@ -70,6 +75,9 @@ select
     spans.is_first,
     sizes.gpus,
     job_sizes.size,
+    sizes.pool,
+    sizes.instance_type,
+    sizes.gpu_model,
     case
         when with_steps.job is not null then 'E3' when with_phases.job is not null then 'E2'
         else 'E1'

@@ -3,9 +3,11 @@
 -- The onset is the first evidence: a signal of the outage's class on the node within attrib_before_s
 -- of the outage, or when the first interruption of its incident there began to show; never after the
 -- outage. It is detected at the first blocking condition, or when such an interrupted attempt ended;
--- where neither is known, as the outage began. A stage that was not reached at the knowledge time is
--- null. due_ms is when a repair should have begun by catalog.repair_tolerations, from the first
--- condition that has a tolerance.
+-- where neither is known, as the outage began. It is back at its end, once that is back_s ago: until
+-- then it may be a lull. A stage that was not reached at the knowledge time is null. The step is the
+-- strongest thing that was done to the node: a repair, else a drain, else a cordon, else none. due_ms is
+-- when a repair should have begun by catalog.repair_tolerations, from the first condition that has a
+-- tolerance.
 --
 -- grain: cluster, node_uid, started_ms
 
@@ -84,6 +86,7 @@ admin as (
         outage.started_ms,
         min(epoch_ms(admin.started_at)) filter (where admin.kind in ('cordon', 'drain'))
             as isolated_ms,
+        bool_or(admin.kind = 'drain') as is_drained,
         max(epoch_ms(admin.ended_at)) filter (where admin.kind = 'drain') as drained_ms,
         min(epoch_ms(admin.started_at)) filter (where admin.kind = 'repair') as repair_started_ms,
         case
@@ -106,7 +109,14 @@ select
     outage.started_ms,
     outage.class,
     outage.domain,
-    outage.action,
+    coalesce(
+        outage.action,
+        case
+            when admin.is_drained then 'drain'
+            when admin.isolated_ms is not null then 'cordon'
+            else 'none'
+        end
+    ) as step,
     outage.incident,
     not outage.planned
     and outage.domain <> 'baseline'
@@ -122,7 +132,8 @@ select
     admin.drained_ms,
     admin.repair_started_ms,
     admin.repair_ended_ms,
-    outage.ended_ms as back_ms,
+    case when outage.ended_ms + 1000 * getvariable('back_s') <= getvariable('as_of_ms') then outage.ended_ms end
+        as back_ms,
     conditions.due_ms
 from outages as outage
 left join conditions using (cluster, node_uid, started_ms)

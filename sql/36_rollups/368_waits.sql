@@ -72,7 +72,7 @@ outages as (
                 then
                     [
                         {'scope': 'fleet', 'scope_value': ''},
-                        {'scope': 'action', 'scope_value': action},
+                        {'scope': 'action', 'scope_value': nullif(step, 'none')},
                         {'scope': 'class', 'scope_value': class}
                     ]
             else [{'scope': 'class', 'scope_value': class}]

@@ -1,30 +1,30 @@
--- Goodput: productive GPU time over paid, demanded, available and allocated time, and the span
--- that unobserved time leaves open (STANDARD 1.10). Numerators and denominators are GPU-seconds;
--- event_count is the number of jobs that held GPUs. Only allocated time belongs to a namespace, a
--- team or a job, so these have no other denominator.
+-- Goodput: productive GPU time over paid, demanded, available and allocated time, and the span that
+-- unobserved time leaves open (STANDARD 1.10); goodput_committed is the part of paid time that no later
+-- news can take away, productive time that a checkpoint covers (2.7). Numerators and denominators are
+-- GPU-seconds; event_count is the number of jobs that held GPUs. Only allocated time belongs to a
+-- namespace, a team or a job, so these have no other denominator. low and high tell how much jobs differ
+-- (5.12), not what was unobserved: that is goodput_low and goodput_high.
 --
 -- grain: cluster, metric, scope, scope_value
 
 with cells as (
-    select cluster, 'fleet' as scope, '' as scope_value, gpu_time.* exclude (cluster)
-    from rollups.gpu_time as gpu_time
-    union all
-    select cluster, 'pool' as scope, pool as scope_value, gpu_time.* exclude (cluster)
-    from rollups.gpu_time as gpu_time
-    where pool is not null
-    union all
-    select cluster, 'namespace' as scope, namespace as scope_value, gpu_time.* exclude (cluster)
-    from rollups.gpu_time as gpu_time
-    where namespace is not null
-    union all
-    select cluster, 'team' as scope, team as scope_value, gpu_time.* exclude (cluster)
-    from rollups.gpu_time as gpu_time
-    where team is not null
-    union all
-    -- A job's key is unique in its cluster only; a job that only serves has no goodput.
-    select cluster, 'job' as scope, job as scope_value, gpu_time.* exclude (cluster)
-    from rollups.gpu_time as gpu_time
-    where job is not null and cluster <> '*' and state <> 'A.other'
+    select
+        cluster,
+        unnest([
+            {'scope': 'fleet', 'scope_value': ''},
+            {'scope': 'pool', 'scope_value': pool},
+            {'scope': 'namespace', 'scope_value': namespace},
+            {'scope': 'team', 'scope_value': team},
+            -- A job's key is unique in its cluster only; a job that only serves has no goodput.
+            {'scope': 'job', 'scope_value': case when cluster <> '*' and state <> 'A.other' then job end}
+        ], recursive := true),
+        case when job is not null then {'member': member, 'job': job} end as owner,
+        state,
+        is_productive,
+        is_available,
+        is_allocated,
+        unit_ms
+    from rollups.gpu_time
 ),
 
 sums as (
@@ -32,54 +32,63 @@ sums as (
         cluster,
         scope,
         scope_value,
+        owner,
         sum(unit_ms) as paid,
         sum(case when is_productive then unit_ms else 0 end) as productive,
+        sum(case when state = 'A.productive.committed' then unit_ms else 0 end) as committed,
         sum(case when state = 'A.unknown' then unit_ms else 0 end) as unknown,
         sum(case when state in ('I.no_demand', 'A.other') then 0 else unit_ms end) as demand,
         sum(case when is_available then unit_ms else 0 end) as available,
-        sum(case when is_allocated then unit_ms else 0 end) as allocated,
-        count(distinct case when job is not null then (member, job) end) as job_count
+        sum(case when is_allocated then unit_ms else 0 end) as allocated
     from cells
-    group by cluster, scope, scope_value
+    where scope_value is not null
+    group by cluster, scope, scope_value, owner
 ),
 
-ratios as (
-    select 'goodput_paid' as metric, sums.*, productive as part, paid as whole
+parts as (
+    select cluster, scope, scope_value, owner, 'goodput_paid' as metric, productive as part, paid as whole
     from sums
     where scope in ('fleet', 'pool')
     union all
-    select 'goodput_demand' as metric, sums.*, productive as part, demand as whole
+    select cluster, scope, scope_value, owner, 'goodput_demand' as metric, productive, demand
     from sums
     where scope in ('fleet', 'pool')
     union all
-    select 'goodput_available' as metric, sums.*, productive as part, available as whole
+    select cluster, scope, scope_value, owner, 'goodput_available' as metric, productive, available
     from sums
     where scope in ('fleet', 'pool')
     union all
-    select 'goodput_allocated' as metric, sums.*, productive as part, allocated as whole
+    select cluster, scope, scope_value, owner, 'goodput_allocated' as metric, productive, allocated
     from sums
     union all
-    select 'goodput_low' as metric, sums.*, productive as part, paid as whole
+    select cluster, scope, scope_value, owner, 'goodput_committed' as metric, committed, paid
     from sums
     where scope in ('fleet', 'pool')
     union all
-    select 'goodput_high' as metric, sums.*, productive + unknown as part, paid as whole
+    select cluster, scope, scope_value, owner, 'goodput_low' as metric, productive, paid
     from sums
     where scope in ('fleet', 'pool')
+    union all
+    select cluster, scope, scope_value, owner, 'goodput_high' as metric, productive + unknown, paid
+    from sums
+    where scope in ('fleet', 'pool')
+),
+
+figures as (
+    select
+        metric,
+        cluster,
+        scope,
+        scope_value,
+        value,
+        -- Bounds have no interval of their own.
+        case when metric not in ('goodput_committed', 'goodput_low', 'goodput_high') then low end as low,
+        case when metric not in ('goodput_committed', 'goodput_low', 'goodput_high') then high end as high,
+        gpu_seconds(part) as numerator,
+        gpu_seconds(whole) as denominator,
+        owner_count as event_count,
+        'ratio' as unit
+    from jackknifed(parts)
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    cast(part as double) / nullif(cast(whole as double), 0) as value,
-    cast(null as double) as low,
-    cast(null as double) as high,
-    cast(part as double) / 5040000 as numerator,
-    cast(whole as double) / 5040000 as denominator,
-    cast(job_count as bigint) as event_count,
-    'ratio' as unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from ratios
+select * from metric_rows(figures)

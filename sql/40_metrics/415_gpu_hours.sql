@@ -5,80 +5,61 @@
 -- grain: cluster, metric, scope, scope_value
 
 with cells as (
-    select cluster, 'fleet' as scope, '' as scope_value, unit_ms from rollups.gpu_time
-    union all
-    select cluster, 'state' as scope, state as scope_value, unit_ms from rollups.gpu_time
-    union all
-    select cluster, 'cause' as scope, cause as scope_value, unit_ms from rollups.gpu_time
-    union all
-    select cluster, 'domain' as scope, domain as scope_value, unit_ms
-    from rollups.gpu_time
-    where cause is not null
-    union all
-    select cluster, 'node_state' as scope, node_state as scope_value, unit_ms
-    from rollups.gpu_time
-    union all
-    select cluster, 'pool' as scope, pool as scope_value, unit_ms from rollups.gpu_time
-    union all
-    select cluster, 'namespace' as scope, namespace as scope_value, unit_ms
-    from rollups.gpu_time
-    union all
-    select cluster, 'team' as scope, team as scope_value, unit_ms from rollups.gpu_time
-    union all
-    select cluster, 'job' as scope, job as scope_value, unit_ms
-    from rollups.gpu_time
-    where cluster <> '*'
-),
-
-paid as (
     select
         cluster,
-        sum(unit_ms) as paid
+        unnest([
+            {'scope': 'fleet', 'scope_value': ''},
+            {'scope': 'state', 'scope_value': state},
+            {'scope': 'cause', 'scope_value': cause},
+            {'scope': 'domain', 'scope_value': case when cause is not null then domain end},
+            {'scope': 'node_state', 'scope_value': node_state},
+            {'scope': 'pool', 'scope_value': pool},
+            {'scope': 'namespace', 'scope_value': namespace},
+            {'scope': 'team', 'scope_value': team},
+            {'scope': 'job', 'scope_value': case when cluster <> '*' then job end}
+        ], recursive := true),
+        unit_ms
     from rollups.gpu_time
-    group by cluster
 ),
 
 sums as (
     select
-        cells.cluster,
-        cells.scope,
-        cells.scope_value,
-        sum(cells.unit_ms) as unit_ms,
-        max(paid.paid) as paid
+        cluster,
+        scope,
+        scope_value,
+        sum(unit_ms) as unit_ms
     from cells
-    inner join paid on cells.cluster = paid.cluster
-    where cells.scope_value is not null
-    group by cells.cluster, cells.scope, cells.scope_value
+    where scope_value is not null
+    group by cluster, scope, scope_value
+),
+
+paid as (
+    select cluster, unit_ms as paid
+    from sums
+    where scope = 'fleet'
+),
+
+figures as (
+    select
+        'gpu_hours' as metric,
+        cluster,
+        scope,
+        scope_value,
+        gpu_hours(unit_ms) as value,
+        'GPU-hours' as unit
+    from sums
+    union all by name
+    select
+        'gpu_share' as metric,
+        cluster,
+        sums.scope,
+        sums.scope_value,
+        ratio(sums.unit_ms, paid.paid) as value,
+        gpu_seconds(sums.unit_ms) as numerator,
+        gpu_seconds(paid.paid) as denominator,
+        'ratio' as unit
+    from sums
+    inner join paid using (cluster)
 )
 
-select
-    'gpu_hours' as metric,
-    scope,
-    scope_value,
-    cast(unit_ms as double) / 18144000000 as value,
-    cast(null as double) as low,
-    cast(null as double) as high,
-    cast(null as double) as numerator,
-    cast(null as double) as denominator,
-    cast(null as bigint) as event_count,
-    'GPU-hours' as unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from sums
-union all
-select
-    'gpu_share' as metric,
-    scope,
-    scope_value,
-    cast(unit_ms as double) / nullif(cast(paid as double), 0) as value,
-    cast(null as double) as low,
-    cast(null as double) as high,
-    cast(unit_ms as double) / 5040000 as numerator,
-    cast(paid as double) / 5040000 as denominator,
-    cast(null as bigint) as event_count,
-    'ratio' as unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from sums
+select * from metric_rows(figures)

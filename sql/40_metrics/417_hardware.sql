@@ -8,11 +8,11 @@ with booked as (
     select
         device.cluster,
         device.node_uid,
-        booking.charge_id,
-        sum(booking.unit_ms) as unit_ms
-    from ledger.bookings as booking
+        share.charge_id,
+        sum(share.unit_ms) as unit_ms
+    from ledger.charged_shares as share
     inner join ledger.device_groups as device using (group_id)
-    group by device.cluster, device.node_uid, booking.charge_id
+    group by device.cluster, device.node_uid, share.charge_id
 ),
 
 cells as (
@@ -70,42 +70,20 @@ figures as (
         cluster,
         scope,
         scope_value,
-        cast(productive as double) / nullif(cast(whole as double), 0) as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(productive as double) / 5040000 as numerator,
-        cast(whole as double) / 5040000 as denominator,
-        cast(null as bigint) as event_count,
+        ratio(productive, whole) as value,
+        gpu_seconds(productive) as numerator,
+        gpu_seconds(whole) as denominator,
         'ratio' as unit
     from ratios
-    union all
+    union all by name
     select
         metric,
         cluster,
         scope,
         scope_value,
-        cast(amount as double) / 18144000000 as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
-        cast(null as bigint) as event_count,
+        gpu_hours(amount) as value,
         'GPU-hours' as unit
     from amounts
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    low,
-    high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

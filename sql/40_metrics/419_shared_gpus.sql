@@ -7,11 +7,11 @@
 
 with booked as (
     select
-        booking.group_id,
-        booking.pod_id,
-        sum(booking.unit_ms) as unit_ms
-    from ledger.bookings as booking
-    group by booking.group_id, booking.pod_id
+        share.group_id,
+        share.pod_id,
+        sum(share.unit_ms) as unit_ms
+    from ledger.charged_shares as share
+    group by share.group_id, share.pod_id
 ),
 
 named as (
@@ -71,43 +71,21 @@ figures as (
         cluster,
         scope,
         scope_value,
-        cast(shared_ms as double) / 18144000000 as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
-        cast(null as bigint) as event_count,
+        gpu_hours(shared_ms) as value,
         'GPU-hours' as unit
     from sums
-    union all
+    union all by name
     select
         'shared_use' as metric,
         cluster,
         scope,
         scope_value,
-        cast(shared_ms as double) / nullif(cast(unit_ms as double), 0) as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(shared_ms as double) / 5040000 as numerator,
-        cast(unit_ms as double) / 5040000 as denominator,
-        cast(null as bigint) as event_count,
+        ratio(shared_ms, unit_ms) as value,
+        gpu_seconds(shared_ms) as numerator,
+        gpu_seconds(unit_ms) as denominator,
         'ratio' as unit
     from sums
     where scope in ('fleet', 'pool')
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    low,
-    high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

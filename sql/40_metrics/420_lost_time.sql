@@ -29,25 +29,19 @@ scoped as (
     union all
     select cluster, 'pool' as scope, pool as scope_value, lost_ms, unattributed_ms from cells
     union all
-    select cluster, 'class' as scope, cause as scope_value, lost_ms, unattributed_ms
+    select
+        cluster,
+        unnest([
+            {'scope': 'class', 'scope_value': cause},
+            {'scope': 'domain', 'scope_value': domain},
+            {'scope': 'namespace', 'scope_value': namespace},
+            {'scope': 'team', 'scope_value': team},
+            {'scope': 'job', 'scope_value': case when cluster <> '*' then job end}
+        ], recursive := true),
+        lost_ms,
+        unattributed_ms
     from cells
     where is_lost
-    union all
-    select cluster, 'domain' as scope, domain as scope_value, lost_ms, unattributed_ms
-    from cells
-    where is_lost
-    union all
-    select cluster, 'namespace' as scope, namespace as scope_value, lost_ms, unattributed_ms
-    from cells
-    where is_lost
-    union all
-    select cluster, 'team' as scope, team as scope_value, lost_ms, unattributed_ms
-    from cells
-    where is_lost
-    union all
-    select cluster, 'job' as scope, job as scope_value, lost_ms, unattributed_ms
-    from cells
-    where is_lost and cluster <> '*'
 ),
 
 -- What such preemptions cost is moved, to the millisecond: their sum stays.
@@ -87,99 +81,67 @@ sums as (
     group by cluster, class
 ),
 
-ended as (
+interruptions as (
     select
         clusters.cluster,
-        interruptions.class
+        unnest([
+            {'scope': 'fleet', 'scope_value': ''},
+            {'scope': 'class', 'scope_value': interruptions.class}
+        ], recursive := true)
     from ledger.interruptions as interruptions
     inner join rollups.clusters as clusters on interruptions.cluster = clusters.member
 ),
 
-interruptions as (
-    select
-        cluster,
-        'class' as scope,
-        class as scope_value,
-        count(*) as event_count
-    from ended
-    group by cluster, class
-    union all
-    select
-        cluster,
-        'fleet' as scope,
-        '' as scope_value,
-        count(*) as event_count
-    from ended
-    group by cluster
+counts as (
+    select cluster, scope, scope_value, count(*) as event_count
+    from interruptions
+    group by cluster, scope, scope_value
 ),
 
 wholes as (
-    select
-        cluster,
-        unit_ms as whole
+    select cluster, unit_ms as whole
     from sums
     where scope = 'fleet'
+),
+
+figures as (
+    select
+        'lost_gpu_hours' as metric,
+        cluster,
+        scope,
+        scope_value,
+        gpu_hours(sums.unit_ms) as value,
+        case when scope in ('class', 'fleet') then coalesce(counts.event_count, 0) end as event_count,
+        'GPU-hours' as unit
+    from sums
+    left join counts using (cluster, scope, scope_value)
+    union all by name
+    select
+        'lost_share' as metric,
+        cluster,
+        scope,
+        scope_value,
+        ratio(sums.unit_ms, wholes.whole) as value,
+        gpu_seconds(sums.unit_ms) as numerator,
+        gpu_seconds(wholes.whole) as denominator,
+        coalesce(counts.event_count, 0) as event_count,
+        'ratio' as unit
+    from sums
+    inner join wholes using (cluster)
+    left join counts using (cluster, scope, scope_value)
+    where scope = 'class'
+    union all by name
+    select
+        'unattributed_share' as metric,
+        cluster,
+        scope,
+        scope_value,
+        ratio(unattributed_ms, unit_ms) as value,
+        gpu_seconds(unattributed_ms) as numerator,
+        gpu_seconds(unit_ms) as denominator,
+        'ratio' as unit
+    from sums
+    where scope in ('fleet', 'pool')
 )
 
-select
-    'lost_gpu_hours' as metric,
-    sums.scope,
-    sums.scope_value,
-    cast(sums.unit_ms as double) / 18144000000 as value,
-    cast(null as double) as low,
-    cast(null as double) as high,
-    cast(null as double) as numerator,
-    cast(null as double) as denominator,
-    case
-        when sums.scope in ('class', 'fleet') then coalesce(interruptions.event_count, 0)
-    end as event_count,
-    'GPU-hours' as unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    sums.cluster
-from sums
-left join interruptions
-    on
-        sums.cluster = interruptions.cluster
-        and sums.scope = interruptions.scope
-        and sums.scope_value = interruptions.scope_value
-union all
-select
-    'lost_share' as metric,
-    sums.scope,
-    sums.scope_value,
-    cast(sums.unit_ms as double) / nullif(cast(wholes.whole as double), 0) as value,
-    cast(null as double) as low,
-    cast(null as double) as high,
-    cast(sums.unit_ms as double) / 5040000 as numerator,
-    cast(wholes.whole as double) / 5040000 as denominator,
-    coalesce(interruptions.event_count, 0) as event_count,
-    'ratio' as unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    sums.cluster
-from sums
-inner join wholes on sums.cluster = wholes.cluster
-left join interruptions
-    on
-        sums.cluster = interruptions.cluster
-        and sums.scope = interruptions.scope
-        and sums.scope_value = interruptions.scope_value
-where sums.scope = 'class'
-union all
-select
-    'unattributed_share' as metric,
-    scope,
-    scope_value,
-    cast(unattributed_ms as double) / nullif(cast(unit_ms as double), 0) as value,
-    cast(null as double) as low,
-    cast(null as double) as high,
-    cast(unattributed_ms as double) / 5040000 as numerator,
-    cast(unit_ms as double) / 5040000 as denominator,
-    cast(null as bigint) as event_count,
-    'ratio' as unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from sums
-where scope in ('fleet', 'pool')
+select * from metric_rows(figures)

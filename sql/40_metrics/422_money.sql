@@ -113,41 +113,19 @@ figures as (
         scope,
         scope_value,
         cast(cents as double) / 100 as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
-        cast(null as bigint) as event_count,
         'dollars' as unit
     from rounded
-    union all
+    union all by name
     select
         'priced_share' as metric,
         cluster,
         'fleet' as scope,
         '' as scope_value,
         part / nullif(whole, 0) as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
         part as numerator,
         whole as denominator,
-        cast(null as bigint) as event_count,
         'ratio' as unit
     from shares
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    low,
-    high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

@@ -6,20 +6,21 @@
 -- grain: cluster, metric, scope, scope_value
 
 with scoped as (
-    select cluster, 'fleet' as scope, '' as scope_value, state, is_productive, unit_ms
+    select
+        cluster,
+        unnest([
+            {'scope': 'fleet', 'scope_value': ''},
+            {'scope': 'pool', 'scope_value': pool},
+            {'scope': 'team', 'scope_value': team},
+            {
+                'scope': 'job',
+                'scope_value': case when cluster <> '*' and state <> 'A.other' then job end
+            }
+        ], recursive := true),
+        state,
+        is_productive,
+        unit_ms
     from rollups.gpu_time
-    union all
-    select cluster, 'pool' as scope, pool as scope_value, state, is_productive, unit_ms
-    from rollups.gpu_time
-    where pool is not null
-    union all
-    select cluster, 'team' as scope, team as scope_value, state, is_productive, unit_ms
-    from rollups.gpu_time
-    where team is not null
-    union all
-    select cluster, 'job' as scope, job as scope_value, state, is_productive, unit_ms
-    from rollups.gpu_time
-    where job is not null and cluster <> '*' and state <> 'A.other'
 ),
 
 named_states (metric, state) as (
@@ -40,6 +41,7 @@ hours as (
         sum(case when scoped.state = named_states.state then scoped.unit_ms else 0 end) as unit_ms
     from scoped
     cross join named_states
+    where scoped.scope_value is not null
     group by all
 ),
 
@@ -77,37 +79,24 @@ shares as (
         sum(case when state = 'A.productive.provisional' then unit_ms else 0 end) as part,
         sum(case when is_productive then unit_ms else 0 end) as whole
     from scoped
+    where scope_value is not null
     group by all
+),
+
+figures as (
+    select metric, cluster, scope, scope_value, gpu_hours(unit_ms) as value, 'GPU-hours' as unit
+    from hours
+    union all by name
+    select
+        metric,
+        cluster,
+        scope,
+        scope_value,
+        ratio(part, whole) as value,
+        gpu_seconds(part) as numerator,
+        gpu_seconds(whole) as denominator,
+        'ratio' as unit
+    from shares
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    cast(unit_ms as double) / 18144000000 as value,
-    cast(null as double) as low,
-    cast(null as double) as high,
-    cast(null as double) as numerator,
-    cast(null as double) as denominator,
-    cast(null as bigint) as event_count,
-    'GPU-hours' as unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from hours
-union all
-select
-    metric,
-    scope,
-    scope_value,
-    cast(part as double) / nullif(cast(whole as double), 0) as value,
-    cast(null as double) as low,
-    cast(null as double) as high,
-    cast(part as double) / 5040000 as numerator,
-    cast(whole as double) / 5040000 as denominator,
-    cast(null as bigint) as event_count,
-    'ratio' as unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from shares
+select * from metric_rows(figures)

@@ -62,41 +62,22 @@ figures as (
         scope,
         scope_value,
         cast(span_ms as double) / 1000 / n as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
         cast(span_ms as double) / 1000 as numerator,
-        cast(n as double) as denominator,
+        n as denominator,
         n as event_count,
         'seconds' as unit
     from stalls
-    union all
+    union all by name
     select
         'checkpoint_share' as metric,
         cluster,
         scope,
         scope_value,
-        cast(save_ms as double) / nullif(cast(unit_ms as double), 0) as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(save_ms as double) / 5040000 as numerator,
-        cast(unit_ms as double) / 5040000 as denominator,
-        cast(null as bigint) as event_count,
+        ratio(save_ms, unit_ms) as value,
+        gpu_seconds(save_ms) as numerator,
+        gpu_seconds(unit_ms) as denominator,
         'ratio' as unit
     from shares
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    low,
-    high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

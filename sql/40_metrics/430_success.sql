@@ -1,8 +1,8 @@
 -- Success of jobs and attempts that ended inside the window (STANDARD 5.1). What its owner stopped
 -- is left out. infra_only_success_low takes failures of unknown cause for infrastructure,
 -- infra_only_success_high does not. Numerators and denominators are counts, or GPU-seconds held
--- inside the window for job_success_gpu_hours. Jobs that still run are in no ratio: they are
--- counted, with their mean age in hours.
+-- inside the window for *_success_gpu_hours, whose interval tells how much jobs differ (5.12). Jobs that
+-- still run are in no ratio: they are counted, with their mean age in hours.
 --
 -- grain: cluster, metric, scope, scope_value
 
@@ -13,15 +13,17 @@ with fleets as (
 jobs as (
     select
         clusters.cluster,
-        ended_jobs.* exclude (cluster),
-        ended_jobs.is_success or ended_jobs.is_failure as is_counted
-    from rollups.ended_jobs as ended_jobs
-    inner join rollups.clusters as clusters on ended_jobs.cluster = clusters.member
+        jobs.cluster as member,
+        jobs.* exclude (cluster),
+        jobs.is_success or jobs.is_failure as is_counted
+    from rollups.ended_jobs as jobs
+    inner join rollups.clusters as clusters on jobs.cluster = clusters.member
 ),
 
 attempts as (
     select
         clusters.cluster,
+        attempts.cluster as member,
         attempts.* exclude (cluster),
         attempts.outcome = 'succeeded' as is_success,
         attempts.outcome in ('failed', 'preempted', 'evicted', 'spot')
@@ -31,55 +33,42 @@ attempts as (
     where attempts.is_ended
 ),
 
-held as (
-    select
-        gpu_time.cluster,
-        sum(case when ended_jobs.is_success then gpu_time.unit_ms else 0 end) as success_ms,
-        sum(gpu_time.unit_ms) as unit_ms
-    from rollups.gpu_time as gpu_time
-    inner join rollups.ended_jobs as ended_jobs
-        on gpu_time.member = ended_jobs.cluster and gpu_time.job = ended_jobs.job
-    where gpu_time.is_allocated and (ended_jobs.is_success or ended_jobs.is_failure)
-    group by gpu_time.cluster
-),
-
 outcomes as (
     -- One row for each thing that ended and each ratio it counts in.
-    select 'job_success' as metric, cluster, namespace, team, is_success
+    select
+        unnest(['job_success', 'infra_only_success_low', 'infra_only_success_high']) as metric,
+        cluster, namespace, team, size, pool, instance_type, gpu_model,
+        unnest([
+            is_success,
+            not is_failure or domain not in ('infra', 'platform', 'unknown'),
+            not is_failure or domain not in ('infra', 'platform')
+        ]) as is_success
     from jobs
     where is_counted
     union all
     select
-        'infra_only_success_low' as metric, cluster, namespace, team,
-        not is_failure or domain not in ('infra', 'platform', 'unknown') as is_success
-    from jobs
-    where is_counted
-    union all
-    select
-        'infra_only_success_high' as metric, cluster, namespace, team,
-        not is_failure or domain not in ('infra', 'platform') as is_success
-    from jobs
-    where is_counted
-    union all
-    select 'attempt_success' as metric, cluster, namespace, team, is_success
+        unnest(case when is_first then ['attempt_success', 'first_attempt_success'] else ['attempt_success'] end)
+            as metric,
+        cluster, namespace, team, size, pool, instance_type, gpu_model, is_success
     from attempts
     where is_success or is_failure
-    union all
-    select 'first_attempt_success' as metric, cluster, namespace, team, is_success
-    from attempts
-    where (is_success or is_failure) and is_first
 ),
 
 scoped as (
-    select metric, cluster, 'fleet' as scope, '' as scope_value, is_success from outcomes
-    union all
-    select metric, cluster, 'namespace' as scope, namespace as scope_value, is_success
+    select
+        metric,
+        cluster,
+        unnest([
+            {'scope': 'fleet', 'scope_value': ''},
+            {'scope': 'namespace', 'scope_value': namespace},
+            {'scope': 'team', 'scope_value': team},
+            {'scope': 'job_size', 'scope_value': size},
+            {'scope': 'pool', 'scope_value': pool},
+            {'scope': 'instance_type', 'scope_value': instance_type},
+            {'scope': 'gpu_model', 'scope_value': gpu_model}
+        ], recursive := true),
+        is_success
     from outcomes
-    where namespace is not null
-    union all
-    select metric, cluster, 'team' as scope, team as scope_value, is_success
-    from outcomes
-    where team is not null
 ),
 
 count_names (metric) as (
@@ -107,6 +96,7 @@ ratios as (
         count(*) filter (where is_success) as part,
         count(*) as whole
     from scoped
+    where scope_value is not null
     group by all
     union all
     -- A fleet in which nothing ended has no rate, and says so.
@@ -121,6 +111,46 @@ ratios as (
     cross join ratio_names
     anti join scoped
         on ratio_names.metric = scoped.metric and fleets.cluster = scoped.cluster
+),
+
+held as (
+    select cluster, member, job, attempt, sum(unit_ms) as unit_ms
+    from rollups.gpu_time
+    where is_allocated and job is not null
+    group by cluster, member, job, attempt
+),
+
+weighted as (
+    select
+        'job_success_gpu_hours' as metric,
+        cluster,
+        {'member': member, 'job': job} as owner,
+        case when jobs.is_success then held.unit_ms else 0 end as part,
+        held.unit_ms as whole
+    from held
+    inner join jobs using (cluster, member, job)
+    where jobs.is_counted
+    union all
+    select
+        'attempt_success_gpu_hours' as metric,
+        cluster,
+        {'member': member, 'job': job},
+        case when attempts.is_success then held.unit_ms else 0 end,
+        held.unit_ms
+    from held
+    inner join attempts using (cluster, member, job, attempt)
+    where attempts.is_success or attempts.is_failure
+    union all
+    -- A fleet in which nothing ended has no rate, and says so.
+    select unnest(['job_success_gpu_hours', 'attempt_success_gpu_hours']), cluster, null, 0, 0
+    from fleets
+),
+
+weights as (
+    -- Attempts of one job are not independent.
+    select metric, cluster, 'fleet' as scope, '' as scope_value, owner, sum(part) as part, sum(whole) as whole
+    from weighted
+    group by metric, cluster, owner
 ),
 
 running as (
@@ -149,23 +179,35 @@ running as (
 ),
 
 events as (
-    select 'jobs_ended' as metric, cluster, 'fleet' as scope, '' as scope_value, 1 as n from jobs
-    union all
-    select 'jobs_ended' as metric, cluster, 'outcome' as scope, state as scope_value, 1 as n
+    select
+        'jobs_ended' as metric,
+        cluster,
+        unnest([
+            {'scope': 'fleet', 'scope_value': ''},
+            {'scope': 'outcome', 'scope_value': state}
+        ], recursive := true),
+        1 as n
     from jobs
     union all
-    select 'jobs_failed' as metric, cluster, 'fleet' as scope, '' as scope_value, 1 as n
+    select
+        'jobs_failed' as metric,
+        cluster,
+        unnest([
+            {'scope': 'fleet', 'scope_value': ''},
+            {'scope': 'domain', 'scope_value': domain}
+        ], recursive := true),
+        1
     from jobs
     where state = 'failed'
     union all
-    select 'jobs_failed' as metric, cluster, 'domain' as scope, domain as scope_value, 1 as n
-    from jobs
-    where state = 'failed'
-    union all
-    select 'attempts_ended' as metric, cluster, 'fleet' as scope, '' as scope_value, 1 as n
-    from attempts
-    union all
-    select 'attempts_ended' as metric, cluster, 'outcome' as scope, outcome as scope_value, 1 as n
+    select
+        'attempts_ended' as metric,
+        cluster,
+        unnest([
+            {'scope': 'fleet', 'scope_value': ''},
+            {'scope': 'outcome', 'scope_value': outcome}
+        ], recursive := true),
+        1
     from attempts
     union all
     -- A fleet in which nothing ended says so.
@@ -194,23 +236,20 @@ counts as (
 figures as (
     select
         metric, cluster, scope, scope_value,
-        cast(part as double) / nullif(whole, 0) as value,
-        cast(part as double) as numerator,
-        cast(whole as double) as denominator,
+        ratio(part, whole) as value,
+        part as numerator,
+        whole as denominator,
         whole as event_count,
         'ratio' as unit
     from ratios
-    union all
+    union all by name
     select
-        'job_success_gpu_hours' as metric, fleets.cluster, 'fleet' as scope, '' as scope_value,
-        cast(held.success_ms as double) / nullif(cast(held.unit_ms as double), 0) as value,
-        cast(coalesce(held.success_ms, 0) as double) / 5040000 as numerator,
-        cast(coalesce(held.unit_ms, 0) as double) / 5040000 as denominator,
-        cast(null as bigint) as event_count,
+        metric, cluster, scope, scope_value, value, low, high,
+        gpu_seconds(part) as numerator,
+        gpu_seconds(whole) as denominator,
         'ratio' as unit
-    from fleets
-    left join held on fleets.cluster = held.cluster
-    union all
+    from jackknifed(weights)
+    union all by name
     select
         'running_job_age_hours' as metric, fleets.cluster, 'fleet' as scope, '' as scope_value,
         cast(running.age_ms as double) / 3600000 / nullif(running.job_count, 0) as value,
@@ -220,29 +259,13 @@ figures as (
         'hours' as unit
     from fleets
     left join running on fleets.cluster = running.cluster
-    union all
+    union all by name
     select
         metric, cluster, scope, scope_value,
         cast(n as double) as value,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         n as event_count,
         'count' as unit
     from counts
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    cast(null as double) as low,
-    cast(null as double) as high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

@@ -71,12 +71,10 @@ figures as (
         survival as value,
         low,
         high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         event_count,
         'ratio' as unit
     from at_ages
-    union all
+    union all by name
     select
         'attempt_survival_median_hours' as metric,
         cluster,
@@ -85,25 +83,9 @@ figures as (
         span_ms / 3600000 as value,
         low_ms / 3600000 as low,
         high_ms / 3600000 as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         event_count,
         'hours' as unit
     from medians
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    low,
-    high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

@@ -43,23 +43,16 @@ figures as (
         'fleet' as scope,
         '' as scope_value,
         allowed as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
-        cast(null as bigint) as event_count,
         'jobs' as unit
     from budgets
-    union all
+    union all by name
     select
         'success_budget_burnt' as metric,
         burnt.cluster,
         burnt.scope,
         burnt.scope_value,
         burnt.n / nullif(budgets.allowed, 0) as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(burnt.n as double) as numerator,
+        burnt.n as numerator,
         budgets.allowed as denominator,
         burnt.n as event_count,
         'ratio' as unit
@@ -67,18 +60,4 @@ figures as (
     inner join budgets on burnt.cluster = budgets.cluster
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    low,
-    high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

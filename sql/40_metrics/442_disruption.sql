@@ -123,56 +123,30 @@ figures as (
         'pool' as scope,
         pool as scope_value,
         out_share as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         out_count as event_count,
         'ratio' as unit
     from pools
-    union all
+    union all by name
     select
         'disruption_over_hours' as metric,
         cluster,
         'pool' as scope,
         pool as scope_value,
         over_ms / 3600000 as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         out_count as event_count,
         'hours' as unit
     from pools
-    union all
+    union all by name
     select
         'disruption_blocked_gpu_hours' as metric,
         pools.cluster,
         'pool' as scope,
         pools.pool as scope_value,
         coalesce(blocked.gpu_ms, 0) / 3600000 as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         pools.out_count as event_count,
         'GPU-hours' as unit
     from pools
     left join blocked using (cluster, pool)
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    low,
-    high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

@@ -100,57 +100,35 @@ figures as (
         cluster,
         scope,
         scope_value,
-        cast(fresh_ms as double) / nullif(cast(service_ms as double), 0) as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
+        ratio(fresh_ms, service_ms) as value,
         cast(fresh_ms as double) / 1000 as numerator,
         cast(service_ms as double) / 1000 as denominator,
         n as event_count,
         'ratio' as unit
     from coverage
-    union all
+    union all by name
     select
         'check_silence_p95_hours' as metric,
         cluster,
         'check' as scope,
         check_name as scope_value,
         quantile_cont(span_ms, 0.95) / 3600000 as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         count(*) as event_count,
         'hours' as unit
     from silences
     group by cluster, check_name
-    union all
+    union all by name
     select
         'escape_rate' as metric,
         cluster,
         'fleet' as scope,
         '' as scope_value,
-        cast(escape_count as double) / nullif(n, 0) as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(escape_count as double) as numerator,
-        cast(n as double) as denominator,
+        ratio(escape_count, n) as value,
+        escape_count as numerator,
+        n as denominator,
         n as event_count,
         'ratio' as unit
     from escapes
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    low,
-    high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

@@ -1,9 +1,10 @@
 -- What warnings are worth (STANDARD 5.11): of the times that a bad condition which blocks nothing began on
 -- a node in the window, how many were followed within an hour, or a day, by an interruption laid to that
--- node (warning_precision); of such interruptions, how many were preceded (warning_recall); how long
--- before (warning_lead_median_hours), and what those caught cost (warning_caught_gpu_hours). Onsets of
--- one class on a node within the horizon of each other count once. A class has its precision from five
--- onsets on; onsets that had no whole horizon yet by the knowledge time are left out.
+-- node (warning_precision; the rest were false alarms), and how many times as often a node fails then as
+-- at other times (warning_lift); of such interruptions, how many were preceded (warning_recall), how long
+-- before (warning_lead_median_hours), and what those cost that left time for a checkpoint
+-- (warning_caught_gpu_hours). A class has precision and lift from five onsets on; onsets that had no whole
+-- horizon yet by the knowledge time are left out.
 --
 -- grain: cluster, metric, scope, scope_value
 
@@ -17,43 +18,29 @@ horizons (horizon_ms, scope) as (
     (86400000, 'warning_24h')
 ),
 
-spaced as (
-    select
-        warning.cluster,
-        warning.node_uid,
-        warning.class,
-        warning.started_ms,
-        horizons.scope,
-        horizons.horizon_ms,
-        lag(warning.started_ms) over (
-            partition by warning.cluster, warning.node_uid, warning.class, horizons.scope
-            order by warning.started_ms
-        ) as previous_ms
-    from intervals.condition_repairs as warning
-    cross join horizons
-    where not warning.is_blocking and not warning.is_in_repair and warning.class is not null
-),
-
-onsets as (
-    select * from spaced
-    where coalesce(started_ms - previous_ms >= horizon_ms, true)
+saves as (
+    select cluster, job, median(epoch_ms(committed_at) - epoch_ms(write_started_at)) as save_ms
+    from staged.checkpoints
+    group by cluster, job
 ),
 
 failures as (
     select
-        cluster,
-        node_uid,
-        epoch_ms("at") as failed_ms,
-        lost_gpu_ms
-    from ledger.interruptions
-    where domain = 'infra' and node_uid is not null
+        interruption.cluster,
+        interruption.node_uid,
+        epoch_ms(interruption."at") as failed_ms,
+        interruption.lost_gpu_ms,
+        coalesce(saves.save_ms, 0) as save_ms
+    from ledger.interruptions as interruption
+    left join saves using (cluster, job)
+    where interruption.domain = 'infra' and interruption.node_uid is not null
 ),
 
 followed as (
     select
         onsets.cluster,
         onsets.class,
-        onsets.scope,
+        onsets.horizon as scope,
         exists (
             select 1
             from failures
@@ -63,7 +50,7 @@ followed as (
                 and failures.failed_ms >= onsets.started_ms
                 and failures.failed_ms < onsets.started_ms + onsets.horizon_ms
         ) as is_followed
-    from onsets
+    from rollups.warning_onsets as onsets
     where
         onsets.started_ms >= getvariable('window_start_ms')
         and onsets.started_ms < getvariable('window_end_ms')
@@ -88,13 +75,14 @@ preceded as (
         failures.cluster,
         horizons.scope,
         failures.lost_gpu_ms,
+        failures.save_ms,
         (
             select min(failures.failed_ms - onsets.started_ms)
-            from onsets
+            from rollups.warning_onsets as onsets
             where
                 onsets.cluster = failures.cluster
                 and onsets.node_uid = failures.node_uid
-                and onsets.scope = horizons.scope
+                and onsets.horizon = horizons.scope
                 and onsets.started_ms <= failures.failed_ms
                 and onsets.started_ms > failures.failed_ms - horizons.horizon_ms
         ) as lead_ms
@@ -109,9 +97,10 @@ recalls as (
         count(preceded.lead_ms) as caught_count,
         count(preceded.cluster) as n,
         median(preceded.lead_ms) as lead_ms,
+        count(*) filter (where preceded.lead_ms > preceded.save_ms) as saved_count,
         coalesce(
-            sum(preceded.lost_gpu_ms) filter (where preceded.lead_ms is not null), 0
-        ) as caught_gpu_ms
+            sum(preceded.lost_gpu_ms) filter (where preceded.lead_ms > preceded.save_ms), 0
+        ) as saved_gpu_ms
     from fleets
     cross join horizons
     inner join rollups.clusters as clusters on fleets.cluster = clusters.cluster
@@ -126,62 +115,58 @@ figures as (
         cluster,
         scope,
         class as scope_value,
-        cast(caught_count as double) / n as value,
-        cast(caught_count as double) as numerator,
-        cast(n as double) as denominator,
+        ratio(caught_count, n) as value,
+        caught_count as numerator,
+        n as denominator,
         n as event_count,
         'ratio' as unit
     from precisions
-    union all
+    union all by name
+    select
+        'warning_lift' as metric,
+        cluster,
+        scope,
+        scope_value,
+        ratio(ratio(event_count, exposure_hours), ratio(other_count, other_hours)) as value,
+        -- Per 1000 node-days.
+        24000 * ratio(event_count, exposure_hours) as numerator,
+        24000 * ratio(other_count, other_hours) as denominator,
+        event_count,
+        'times' as unit
+    from rollups.rate_ratios
+    where metric = 'warning_lift'
+    union all by name
     select
         'warning_recall' as metric,
         cluster,
         scope,
         '' as scope_value,
-        cast(caught_count as double) / nullif(n, 0) as value,
-        cast(caught_count as double) as numerator,
-        cast(n as double) as denominator,
+        ratio(caught_count, n) as value,
+        caught_count as numerator,
+        n as denominator,
         n as event_count,
         'ratio' as unit
     from recalls
-    union all
+    union all by name
     select
         'warning_lead_median_hours' as metric,
         cluster,
         scope,
         '' as scope_value,
         lead_ms / 3600000 as value,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         caught_count as event_count,
         'hours' as unit
     from recalls
-    union all
+    union all by name
     select
         'warning_caught_gpu_hours' as metric,
         cluster,
         scope,
         '' as scope_value,
-        cast(caught_gpu_ms as double) / 3600000 as value,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
-        caught_count as event_count,
+        saved_gpu_ms / 3600000 as value,
+        saved_count as event_count,
         'GPU-hours' as unit
     from recalls
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    cast(null as double) as low,
-    cast(null as double) as high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

@@ -10,73 +10,82 @@
 with nodes as (
     select
         clusters.cluster,
-        node_health.pool,
-        node_health.cluster as member,
-        node_health.node_uid,
-        node_health.service_ms
-    from rollups.node_health as node_health
-    inner join rollups.clusters as clusters on node_health.cluster = clusters.member
+        [
+            {'scope': 'fleet', 'scope_value': ''},
+            {'scope': 'pool', 'scope_value': health.pool},
+            {'scope': 'instance_type', 'scope_value': hardware.instance_type},
+            {'scope': 'gpu_model', 'scope_value': hardware.gpu_model}
+        ] as scopes,
+        health.cluster as member,
+        health.node_uid,
+        health.service_ms
+    from rollups.node_health as health
+    inner join rollups.clusters as clusters on health.cluster = clusters.member
+    left join staged.nodes as hardware
+        on health.cluster = hardware.cluster and health.node_uid = hardware.node_uid
 ),
 
 service as (
-    select cluster, 'fleet' as scope, '' as scope_value, sum(service_ms) as exposure_ms
-    from nodes
-    group by cluster
-    union all
-    select cluster, 'pool' as scope, pool as scope_value, sum(service_ms) as exposure_ms
-    from nodes
-    where pool is not null
-    group by cluster, pool
+    select cluster, scope, scope_value, sum(service_ms) / 3600000 as exposure_hours
+    from (select cluster, unnest(scopes, recursive := true), service_ms from nodes)
+    where scope_value is not null
+    group by cluster, scope, scope_value
 ),
 
 failures as (
     select
         nodes.cluster,
-        nodes.pool,
-        node_failures.class,
-        (nodes.member, node_failures.incident) as incident
-    from rollups.node_failures as node_failures
+        unnest(
+            list_append(nodes.scopes, {'scope': 'class', 'scope_value': failure.class}),
+            recursive := true
+        ),
+        {'member': nodes.member, 'incident': failure.incident} as incident
+    from rollups.node_failures as failure
     inner join nodes
-        on node_failures.cluster = nodes.member and node_failures.node_uid = nodes.node_uid
+        on failure.cluster = nodes.member and failure.node_uid = nodes.node_uid
 ),
 
-node_counts as (
-    select
-        cluster,
-        'fleet' as scope,
-        '' as scope_value,
-        count(distinct incident) as event_count
+incidents as (
+    select cluster, scope, scope_value, count(distinct incident) as event_count
     from failures
-    group by cluster
-    union all
-    select
-        cluster,
-        'pool' as scope,
-        pool as scope_value,
-        count(distinct incident) as event_count
-    from failures
-    group by cluster, pool
+    where scope_value is not null
+    group by cluster, scope, scope_value
 ),
 
 node_rates as (
     select
-        service.cluster,
-        service.scope,
-        service.scope_value,
-        cast(service.exposure_ms as double) / 3600000 as exposure_hours,
-        coalesce(node_counts.event_count, 0) as event_count
+        cluster,
+        scope,
+        scope_value,
+        service.exposure_hours,
+        coalesce(incidents.event_count, 0) as event_count
     from service
-    left join node_counts
-        on
-            service.cluster = node_counts.cluster
-            and service.scope = node_counts.scope
-            and service.scope_value = node_counts.scope_value
+    left join incidents using (cluster, scope, scope_value)
+),
+
+-- Every class is a risk of all nodes.
+class_rates as (
+    select
+        cluster,
+        incidents.scope,
+        incidents.scope_value,
+        service.exposure_hours,
+        incidents.event_count
+    from incidents
+    inner join service using (cluster)
+    where incidents.scope = 'class' and service.scope = 'fleet'
 ),
 
 attempts as (
     select
         clusters.cluster,
-        attempts.size,
+        [
+            {'scope': 'fleet', 'scope_value': ''},
+            {'scope': 'job_size', 'scope_value': attempts.size},
+            {'scope': 'pool', 'scope_value': attempts.pool},
+            {'scope': 'instance_type', 'scope_value': attempts.instance_type},
+            {'scope': 'gpu_model', 'scope_value': attempts.gpu_model}
+        ] as scopes,
         attempts.running_ms,
         attempts.domain,
         attempts.is_ended
@@ -85,17 +94,22 @@ attempts as (
         ) as is_failure
     from rollups.attempts as attempts
     inner join rollups.clusters as clusters on attempts.cluster = clusters.member
+    union all
+    -- A fleet without attempts has a row all the same.
+    select distinct cluster, [{'scope': 'fleet', 'scope_value': ''}], 0, null, false
+    from rollups.clusters
 ),
 
 running as (
-    -- A fleet without attempts has a row all the same.
     select
-        fleets.cluster,
-        coalesce(sum(attempts.running_ms), 0) as exposure_ms,
-        count(*) filter (where attempts.is_failure) as event_count
-    from (select distinct cluster from rollups.clusters) as fleets
-    left join attempts on fleets.cluster = attempts.cluster
-    group by fleets.cluster
+        cluster,
+        scope,
+        scope_value,
+        sum(running_ms) / 3600000 as exposure_hours,
+        count(*) filter (where is_failure) as event_count
+    from (select cluster, unnest(scopes, recursive := true), running_ms, is_failure from attempts)
+    where scope_value is not null
+    group by cluster, scope, scope_value
 ),
 
 domains as (
@@ -103,31 +117,15 @@ domains as (
 ),
 
 job_rates as (
-    select
-        cluster,
-        'fleet' as scope,
-        '' as scope_value,
-        cast(exposure_ms as double) / 3600000 as exposure_hours,
-        event_count
-    from running
-    union all
-    select
-        cluster,
-        'job_size' as scope,
-        size as scope_value,
-        cast(sum(running_ms) as double) / 3600000 as exposure_hours,
-        count(*) filter (where is_failure) as event_count
-    from attempts
-    where size is not null
-    group by cluster, size
+    select * from running
     union all
     -- Every domain is at risk for the whole running time.
     select
         running.cluster,
-        'domain' as scope,
-        domains.domain as scope_value,
-        cast(max(running.exposure_ms) as double) / 3600000 as exposure_hours,
-        count(attempts.domain) as event_count
+        'domain',
+        domains.domain,
+        any_value(running.exposure_hours),
+        count(attempts.domain)
     from running
     cross join domains
     left join attempts
@@ -135,54 +133,46 @@ job_rates as (
             running.cluster = attempts.cluster
             and domains.domain = attempts.domain
             and attempts.is_failure
+    where running.scope = 'fleet'
     group by running.cluster, domains.domain
 ),
 
 figures as (
     select
-        'mtbf_hours' as metric, cluster, scope, scope_value, event_count,
+        'mtbf_hours' as metric,
+        cluster,
+        scope,
+        scope_value,
+        ratio(exposure_hours, event_count) as value,
         exposure_hours as numerator,
-        cast(event_count as double) as denominator,
+        event_count as denominator,
+        event_count,
         'hours' as unit
     from node_rates
-    union all
+    union all by name
     select
-        'failures_per_1000_node_days' as metric, cluster, scope, scope_value, event_count,
-        cast(event_count as double) as numerator,
+        'failures_per_1000_node_days' as metric,
+        cluster,
+        scope,
+        scope_value,
+        ratio(event_count, exposure_hours / 24000) as value,
+        event_count as numerator,
         exposure_hours / 24000 as denominator,
+        event_count,
         'failures per 1000 node-days' as unit
-    from node_rates
-    union all
+    from (select * from node_rates union all select * from class_rates)
+    union all by name
     select
-        'failures_per_1000_node_days' as metric, service.cluster, 'class' as scope,
-        failures.class as scope_value, count(distinct failures.incident) as event_count,
-        cast(count(distinct failures.incident) as double) as numerator,
-        max(cast(service.exposure_ms as double)) / 86400000000 as denominator,
-        'failures per 1000 node-days' as unit
-    from failures
-    inner join service on failures.cluster = service.cluster and service.scope = 'fleet'
-    group by service.cluster, failures.class
-    union all
-    select
-        'mttf_hours' as metric, cluster, scope, scope_value, event_count,
+        'mttf_hours' as metric,
+        cluster,
+        scope,
+        scope_value,
+        ratio(exposure_hours, event_count) as value,
         exposure_hours as numerator,
-        cast(event_count as double) as denominator,
+        event_count as denominator,
+        event_count,
         'hours' as unit
     from job_rates
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    numerator / nullif(denominator, 0) as value,
-    cast(null as double) as low,
-    cast(null as double) as high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

@@ -2,8 +2,8 @@
 -- on so many GPUs, projected from the rate at which nodes fail. A bound and no forecast: small jobs die
 -- of other causes. Up to four times the largest job that was seen; numerators are node-hours in service
 -- per node of the job. failure_dispersion is the variance of the weekly counts of incidents over
--- their mean, in up to four whole weeks before the window's end: above 1.5 they come in clusters, and
--- intervals that take them for independent are too narrow.
+-- their mean, in up to four whole weeks before the window's end: above 1.5 they come in clusters, and the
+-- intervals of failure rates of nodes are taken from a negative-binomial count.
 --
 -- grain: cluster, metric, scope, scope_value
 
@@ -117,41 +117,21 @@ figures as (
         'job_gpus' as scope,
         cast(gpus as varchar) as scope_value,
         exposure_hours / nullif(event_count, 0) as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
         exposure_hours as numerator,
-        cast(event_count as double) as denominator,
+        event_count as denominator,
         event_count,
         'hours' as unit
     from projections
-    union all
+    union all by name
     select
         'failure_dispersion' as metric,
         cluster,
         'fleet' as scope,
         '' as scope_value,
         dispersion as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         event_count,
         'variance per mean' as unit
     from dispersions
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    low,
-    high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

@@ -1,27 +1,25 @@
--- Time to repair (STANDARD 5.4): from the onset of a node's outage to its end, by class and by the
--- strongest repair action. mttr_hours is the mean over outages that ended inside the window, with the
--- summed hours underneath; outages that are still open are counted, not averaged. Median and 90th
--- percentile have them as censored (Kaplan and Meier), and are null while too few have ended. The
--- fleet and its actions cover unplanned outages; a node's first start is none.
+-- Time to repair (STANDARD 5.4): from the onset of a node's outage until it is back, by class and by the
+-- strongest thing that was done: replace, reboot, reset, diag, drain or cordon. mttr_hours is the mean
+-- over outages that ended inside the window, with the summed hours underneath; outages that are still
+-- open are counted, not averaged. Median and 90th percentile have them as censored (Kaplan and Meier),
+-- and are null while too few have ended. The fleet and its actions cover unplanned outages; a node's
+-- first start is none.
 --
 -- grain: cluster, metric, scope, scope_value
 
 with outages as (
     select
         clusters.cluster,
-        node_outages.class,
-        node_outages.action,
-        not node_outages.planned
-        and node_outages.domain <> 'baseline'
-        and node_outages.class <> 'plat.maint' as is_unplanned,
-        node_outages.ended_ms - node_outages.started_ms as span_ms,
-        node_outages.ended_ms >= getvariable('window_start_ms')
-        and node_outages.ended_ms < getvariable('window_end_ms') as is_complete,
-        node_outages.started_ms < getvariable('window_end_ms')
-        and coalesce(node_outages.ended_ms >= getvariable('window_end_ms'), true) as is_open
-    from rollups.node_outages as node_outages
-    inner join rollups.clusters as clusters on node_outages.cluster = clusters.member
-    where not node_outages.is_birth
+        stages.class,
+        nullif(stages.step, 'none') as step,
+        stages.is_unplanned,
+        stages.back_ms - stages.started_ms as span_ms,
+        stages.back_ms >= getvariable('window_start_ms')
+        and stages.back_ms < getvariable('window_end_ms') as is_complete,
+        stages.started_ms < getvariable('window_end_ms')
+        and coalesce(stages.back_ms >= getvariable('window_end_ms'), true) as is_open
+    from rollups.repair_stages as stages
+    inner join rollups.clusters as clusters on stages.cluster = clusters.member
 ),
 
 scoped as (
@@ -29,9 +27,9 @@ scoped as (
     from outages
     where is_unplanned
     union all
-    select cluster, 'action' as scope, action as scope_value, span_ms, is_complete, is_open
+    select cluster, 'action' as scope, step as scope_value, span_ms, is_complete, is_open
     from outages
-    where is_unplanned and action is not null
+    where is_unplanned and step is not null
     union all
     select cluster, 'class' as scope, class as scope_value, span_ms, is_complete, is_open
     from outages
@@ -66,20 +64,16 @@ figures as (
     select
         'mttr_hours' as metric, cluster, scope, scope_value, event_count,
         cast(span_ms as double) / 3600000 / nullif(event_count, 0) as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
         cast(span_ms as double) / 3600000 as numerator,
-        cast(event_count as double) as denominator,
+        event_count as denominator,
         'hours' as unit
     from sums
-    union all
+    union all by name
     select
         quantile_names.metric, sums.cluster, sums.scope, sums.scope_value, sums.event_count,
         quantiles.span_ms / 3600000 as value,
         quantiles.low_ms / 3600000 as low,
         quantiles.high_ms / 3600000 as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         'hours' as unit
     from sums
     cross join quantile_names
@@ -90,30 +84,12 @@ figures as (
             and sums.scope_value = quantiles.scope_value
             and quantile_names.probability = quantiles.probability
             and quantiles.measure = 'outage'
-    union all
+    union all by name
     select
         'open_outages' as metric, cluster, scope, scope_value, open_count as event_count,
         cast(open_count as double) as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         'count' as unit
     from sums
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    low,
-    high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

@@ -107,14 +107,12 @@ figures as (
         scope,
         scope_value,
         span_ms / 3600000 / nullif(event_count, 0) as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
         cast(span_ms as double) / 3600000 as numerator,
-        cast(event_count as double) as denominator,
+        event_count as denominator,
         event_count,
         'hours' as unit
     from mean_times
-    union all
+    union all by name
     select
         names.metric,
         quantiles.cluster,
@@ -123,13 +121,11 @@ figures as (
         quantiles.span_ms / 3600000 as value,
         quantiles.low_ms / 3600000 as low,
         quantiles.high_ms / 3600000 as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         quantiles.event_count,
         'hours' as unit
     from quantiles
     inner join names using (measure, probability)
-    union all
+    union all by name
     select
         stage_names.metric,
         quantiles.cluster,
@@ -138,41 +134,21 @@ figures as (
         quantiles.span_ms / 3600000 as value,
         quantiles.low_ms / 3600000 as low,
         quantiles.high_ms / 3600000 as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         quantiles.event_count,
         'hours' as unit
     from quantiles
     inner join stage_names using (probability)
     where quantiles.scope = 'fleet'
-    union all
+    union all by name
     select
         'repairs' as metric,
         cluster,
         'timeliness' as scope,
         scope_value,
         cast(event_count as double) as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         event_count,
         'count' as unit
     from repairs
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    low,
-    high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

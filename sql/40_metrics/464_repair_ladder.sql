@@ -1,7 +1,7 @@
 -- The repair ladder (STANDARD 5.4): which step ended the unplanned outages that ended inside the window
--- (the strongest repair, or none), and how often a repair held: its class did not come back on that node
--- within a day after it. jobs_spared_by_cordon counts the jobs that were at work on a node when it was
--- cordoned and not drained, and that no bad end befell before they left it.
+-- (the strongest repair, else a drain, a cordon, or none), and how often it held: its class did not come
+-- back on that node within a day after it. jobs_spared_by_cordon counts the jobs that were at work on a
+-- node when it was cordoned and not drained, and that no bad end befell before they left it.
 --
 -- grain: cluster, metric, scope, scope_value
 
@@ -15,7 +15,7 @@ ended as (
         clusters.cluster,
         stage.node_uid,
         stage.class,
-        coalesce(stage.action, 'none') as step,
+        stage.step,
         stage.back_ms
     from rollups.repair_stages as stage
     inner join rollups.clusters as clusters on stage.cluster = clusters.member
@@ -104,12 +104,12 @@ figures as (
         'action' as scope,
         step as scope_value,
         cast(n as double) / cast(whole as double) as value,
-        cast(n as double) as numerator,
-        cast(whole as double) as denominator,
+        n as numerator,
+        whole as denominator,
         n as event_count,
         'ratio' as unit
     from ladder
-    union all
+    union all by name
     select
         'repair_success' as metric,
         cluster,
@@ -122,33 +122,17 @@ figures as (
         'ratio' as unit
     from judged
     group by cluster, step
-    union all
+    union all by name
     select
         'jobs_spared_by_cordon' as metric,
         fleets.cluster,
         'fleet' as scope,
         '' as scope_value,
         cast(coalesce(spared.n, 0) as double) as value,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         coalesce(spared.n, 0) as event_count,
         'count' as unit
     from fleets
     left join spared on fleets.cluster = spared.cluster
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    cast(null as double) as low,
-    cast(null as double) as high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

@@ -116,27 +116,11 @@ figures as (
         scope,
         scope_value,
         value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(numerator as double) as numerator,
+        numerator as numerator,
         case when numerator is not null then cast(event_count as double) end as denominator,
         event_count,
         'GPU-hours' as unit
     from named
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    low,
-    high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

@@ -101,15 +101,10 @@ figures as (
         cluster,
         scope,
         scope_value,
-        cast(unit_ms as double) / 18144000000 as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
-        cast(null as bigint) as event_count,
+        gpu_hours(unit_ms) as value,
         'GPU-hours' as unit
     from overhead_sums
-    union all
+    union all by name
     select
         names.metric,
         quantiles.cluster,
@@ -118,41 +113,21 @@ figures as (
         quantiles.span_ms / 3600000 as value,
         quantiles.low_ms / 3600000 as low,
         quantiles.high_ms / 3600000 as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         quantiles.event_count,
         'hours' as unit
     from rollups.span_quantiles as quantiles
     inner join names using (probability)
     where quantiles.measure = 'restart'
-    union all
+    union all by name
     select
         'warmup_gpu_hours' as metric,
         cluster,
         scope,
         scope_value,
         cast(gpu_ms as double) / 3600000 as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         n as event_count,
         'GPU-hours' as unit
     from warmup_sums
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    low,
-    high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

@@ -41,10 +41,6 @@ figures as (
         scope,
         scope_value,
         coalesce(sum(gpu_hours), 0) as value,
-        cast(null as double) as low,
-        cast(null as double) as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         count(gpu_hours) as event_count,
         'GPU-hours' as unit
     from scoped
@@ -52,18 +48,4 @@ figures as (
     group by cluster, scope, scope_value
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    low,
-    high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

@@ -25,19 +25,21 @@ with waits as (
 ),
 
 scoped as (
-    select cluster, 'fleet' as scope, '' as scope_value, gpus, wait_ms from waits
+    select
+        cluster,
+        unnest([
+            {'scope': 'fleet', 'scope_value': ''},
+            {'scope': 'pool', 'scope_value': pool},
+            {'scope': 'team', 'scope_value': team},
+            {'scope': 'job', 'scope_value': case when cluster <> '*' then job end}
+        ], recursive := true),
+        gpus,
+        wait_ms
+    from waits
     union all
     -- A fleet without a queue has a row all the same.
-    select distinct cluster, 'fleet' as scope, '' as scope_value, 0 as gpus, 0 as wait_ms
+    select distinct cluster, 'fleet', '', 0, 0
     from rollups.clusters
-    union all
-    select cluster, 'pool' as scope, pool as scope_value, gpus, wait_ms from waits
-    union all
-    select cluster, 'team' as scope, team as scope_value, gpus, wait_ms from waits
-    union all
-    select cluster, 'job' as scope, job as scope_value, gpus, wait_ms
-    from waits
-    where cluster <> '*'
 ),
 
 sums as (
@@ -51,36 +53,28 @@ sums as (
     from scoped
     where scope_value is not null
     group by cluster, scope, scope_value
+),
+
+figures as (
+    select
+        'queue_hours' as metric,
+        cluster,
+        scope,
+        scope_value,
+        wait_ms / 3600000 as value,
+        event_count,
+        'hours' as unit
+    from sums
+    union all by name
+    select
+        'queue_gpu_hours' as metric,
+        cluster,
+        scope,
+        scope_value,
+        gpu_ms / 3600000 as value,
+        event_count,
+        'GPU-hours' as unit
+    from sums
 )
 
-select
-    'queue_hours' as metric,
-    scope,
-    scope_value,
-    cast(wait_ms as double) / 3600000 as value,
-    cast(null as double) as low,
-    cast(null as double) as high,
-    cast(null as double) as numerator,
-    cast(null as double) as denominator,
-    cast(event_count as bigint) as event_count,
-    'hours' as unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from sums
-union all
-select
-    'queue_gpu_hours' as metric,
-    scope,
-    scope_value,
-    cast(gpu_ms as double) / 3600000 as value,
-    cast(null as double) as low,
-    cast(null as double) as high,
-    cast(null as double) as numerator,
-    cast(null as double) as denominator,
-    cast(event_count as bigint) as event_count,
-    'GPU-hours' as unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from sums
+select * from metric_rows(figures)

@@ -19,8 +19,6 @@ figures as (
         quantiles.span_ms / 3600000 as value,
         quantiles.low_ms / 3600000 as low,
         quantiles.high_ms / 3600000 as high,
-        cast(null as double) as numerator,
-        cast(null as double) as denominator,
         quantiles.event_count,
         'hours' as unit
     from rollups.span_quantiles as quantiles
@@ -28,18 +26,4 @@ figures as (
     where quantiles.measure = 'queue'
 )
 
-select
-    metric,
-    scope,
-    scope_value,
-    value,
-    low,
-    high,
-    numerator,
-    denominator,
-    cast(event_count as bigint) as event_count,
-    unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from figures
+select * from metric_rows(figures)

@@ -3,18 +3,17 @@
 --
 -- grain: cluster, metric, scope, scope_value
 
-select
-    'ettr' as metric,
-    'job' as scope,
-    job as scope_value,
-    value,
-    cast(null as double) as low,
-    cast(null as double) as high,
-    numerator,
-    denominator,
-    cast(null as bigint) as event_count,
-    'ratio' as unit,
-    getvariable('window_start') as window_start,
-    getvariable('window_end') as window_end,
-    cluster
-from views.ettr
+with figures as (
+    select
+        'ettr' as metric,
+        cluster,
+        'job' as scope,
+        job as scope_value,
+        value,
+        numerator,
+        denominator,
+        'ratio' as unit
+    from views.ettr
+)
+
+select * from metric_rows(figures)

@@ -1,5 +1,6 @@
 -- Lost GPU time by failure class, with what it stopped and who acts on it. `unattributed_gpu_hours`
--- is the part whose cause is unknown, or not confident enough to be named.
+-- is the part whose cause is unknown, or not confident enough to be named; `lost_dollars` is null
+-- where no GPU has a price.
 --
 -- grain: class
 
@@ -34,6 +35,15 @@ out_of_service as (
     group by class
 ),
 
+money as (
+    select
+        scope_value as class,
+        sum(value) as lost_dollars
+    from metrics.money
+    where metric = 'lost_cost_dollars' and scope = 'class' and cluster <> '*'
+    group by scope_value
+),
+
 known as (
     select class from booked
     union
@@ -51,10 +61,12 @@ select
     coalesce(booked.unattributed_unit_ms, 0) / 5040 / 3600000 as unattributed_gpu_hours,
     coalesce(stopped.interruption_count, 0) as interruption_count,
     coalesce(out_of_service.outage_count, 0) as outage_count,
-    coalesce(booked.job_count, 0) as job_count
+    coalesce(booked.job_count, 0) as job_count,
+    money.lost_dollars
 from known
 left join booked on known.class = booked.class
 left join stopped on known.class = stopped.class
 left join out_of_service on known.class = out_of_service.class
+left join money on known.class = money.class
 left join catalog.taxonomy as taxonomy on known.class = taxonomy.class
 left join catalog.causes as causes on known.class = causes.class

@@ -1,6 +1,6 @@
 -- Every job that held GPUs in the window: what it held, what it made of it, what it lost and why.
 -- Lost is what has a cause other than normal overhead. `goodput` is productive over held time; it
--- is null for jobs that do not train.
+-- is null for jobs that do not train. `pools` are those it held GPUs of, `classes` what lost it time.
 --
 -- grain: cluster, job
 
@@ -17,6 +17,7 @@ held as (
         cluster,
         job,
         min(namespace) as namespace,
+        list(distinct pool order by pool) as pools,
         count(distinct attempt) as attempt_count,
         sum(unit_ms) as unit_ms,
         sum(case when is_productive then unit_ms else 0 end) as productive_unit_ms,
@@ -46,6 +47,15 @@ main_cause as (
         unit_ms
     from by_cause
     qualify row_number() over (partition by cluster, job order by unit_ms desc, cause) = 1
+),
+
+classes as (
+    select
+        cluster,
+        job,
+        list(cause order by unit_ms desc, cause) as classes
+    from by_cause
+    group by cluster, job
 ),
 
 stopped as (
@@ -81,8 +91,11 @@ select
         when held.other_unit_ms < held.unit_ms then held.productive_unit_ms / held.unit_ms
     end as goodput,
     main_cause.cause as main_class,
-    main_cause.unit_ms / 5040 / 3600000 as main_class_gpu_hours
+    main_cause.unit_ms / 5040 / 3600000 as main_class_gpu_hours,
+    held.pools,
+    coalesce(classes.classes, []) as classes
 from held
 left join staged.jobs as jobs on held.cluster = jobs.cluster and held.job = jobs.job
 left join main_cause on held.cluster = main_cause.cluster and held.job = main_cause.job
+left join classes on held.cluster = classes.cluster and held.job = classes.job
 left join stopped on held.cluster = stopped.cluster and held.job = stopped.job

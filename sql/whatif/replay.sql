@@ -170,26 +170,26 @@ gap_pieces as (
         gap.lineage_id,
         gap.run,
         case when charge.is_idle then charge.state else 'I.no_demand' end as state,
-        booking.unit_ms // (booking.ended_ms - booking.started_ms) * (
-            least(booking.ended_ms, gap.ended_ms) - greatest(booking.started_ms, gap.started_ms)
+        entry.unit_count * (
+            least(entry.ended_ms, gap.ended_ms) - greatest(entry.started_ms, gap.started_ms)
         ) as unit_ms
     from gap_devices as gap
-    inner join ledger.bookings as booking
+    inner join ledger.entries as entry
         on
-            gap.group_id = booking.group_id
-            and gap.started_ms < booking.ended_ms
-            and gap.ended_ms > booking.started_ms
+            gap.group_id = entry.group_id
+            and gap.started_ms < entry.ended_ms
+            and gap.ended_ms > entry.started_ms
     inner join gap_charges as charge using (charge_id)
     inner join ledger.device_groups as device on gap.group_id = device.group_id
     where
-        booking.pod_id is null
+        entry.pod_id is null
         and (
             charge.is_idle
             or (charge.is_fault and gap.is_removed and list_contains(getvariable('healed_nodes'), device.node_uid))
         )
     -- Of two gangs that waited for one device, the first has it.
     qualify row_number() over (
-        partition by booking.group_id, booking.started_ms
+        partition by entry.group_id, entry.started_ms
         order by gap.started_ms, gap.lineage_id
     ) = 1
 ),

@@ -7,6 +7,7 @@ rates are those of Meta's clusters RSC-1 and RSC-2 (arXiv 2410.21680).
 import pytest
 
 from goodput.checkpointing import (
+    availability_interval,
     daly_interval,
     expected_ettr,
     first_order_ettr,
@@ -44,6 +45,20 @@ ETTR = [
     (8192, 0.00234, 5, 60, 0, 0.941760, 0.941760, 0.943064),
     (1024, 0.0065, 5, 60, 0, 0.979778, 0.979778, 0.979936),
 ]
+
+
+# The availability-optimal period of arXiv 2410.18124, from save to save, of the same rows.
+PERIODS = [
+    289.4638, 514.6648, 964.6546, 1416.7035, 1025.5317, 7531.1825, 2923.7900, 298.1045, 142.8485,
+    17382.3376,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("row", "period"), [*zip(INTERVALS, PERIODS, strict=True)])
+def test_the_availability_optimal_interval_leaves_out_the_save(row, period):
+    save, mean_time, restart, *_ = row
+
+    assert save + availability_interval(save, mean_time, restart) == pytest.approx(period, abs=5e-5)
 
 
 @pytest.mark.parametrize("row", INTERVALS, ids=lambda row: f"{row[0]} s of {row[1]} s")

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from artefact_account import EPOCH, account, at, frames, merged, seconds, stream
+from artefact_account import EPOCH, account, at, merged, publish, seconds, stream
 
 from goodput.lake import Lake
 from goodput.sources import trackers
@@ -338,7 +338,7 @@ def test_a_job_that_kubernetes_knows_keeps_its_nodes_and_attempts(tmp_path):
             {"cluster": "guide", "job": "uid-1", "attempt": 8, "start": at(6850)},
         ],
     }
-    lake.publish(frames(known), ingested_from="test", ingested_at=None)
+    publish(lake, known)
     guide = {"tracker_events": [r for r in CASES["tracker_events"] if r["cluster"] == "guide"]}
     with account(tmp_path, guide) as con:
         steps_found = con.execute("select job, attempt, first, last from staged.steps order by 3")

@@ -1,18 +1,19 @@
 """The examples in the other catalogue files that logs are read with."""
 
 import tomllib
+from contextlib import closing
 from datetime import UTC, datetime
 
-import polars as pl
 import pytest
 
 from goodput._resources import catalog_dir
-from goodput.logs.clock import LogClock, timestamp_patterns
+from goodput.lake import Lake
+from goodput.logs.clock import LogClock, timestamp_shapes
 from goodput.logs.lines import read_line
 from goodput.logs.paths import facts_of_path, stem_of_path, stream_of_path
 from goodput.logs.redact import redact, redactions
 from goodput.logs.regex import Regex
-from goodput.sources.publisher import redacted
+from goodput.sources.publisher import Publisher
 
 
 def _toml(name):
@@ -36,7 +37,7 @@ def test_times_are_read_as_their_examples_say(example):
 
 
 def test_every_time_shape_has_an_example():
-    assert len(timestamp_patterns()) == len([t for t in SHAPES if t["example"]])
+    assert len(timestamp_shapes()) == len([t for t in SHAPES if t["example"]])
 
 
 @pytest.mark.parametrize("redaction", redactions(), ids=lambda r: r.label)
@@ -84,6 +85,16 @@ def test_parts_of_one_stream_share_a_name(path, stream, stem):
         ("\x1b[36mstep: 1\x1b[39m", "step: 1", None),
         ("\x1b]8;id=1;file:///a\x1b\\link\x1b]8;;\x1b\\", "link", None),
         ("3/10 [00:01<00:02]", "3/10 [00:01<00:02]", None),
+        ('{"log": "[rank3]: a\\tb\\n", "stream": "stderr", "time": "-"}', "a\tb", 3),
+        ('[rank5]: {"msg": "text", "level": "INFO"}', "text", 5),
+        ('{"msg": "x failed: Traceback (most recent call last)\\n  File\\nE: y\\n"}', "E: y", None),
+        ('{"message": {"message": "text"}}', '{"message": {"message": "text"}}', None),
+        (
+            '{"event": "failed", "exception": "Traceback (most recent call last)\\n  File\\nE: y"}',
+            "E: y (failed)",
+            None,
+        ),
+        ('{"msg": "cut off', '{"msg": "cut off', None),
     ],
 )
 def test_what_wraps_a_line_is_taken_off(raw, body, rank):
@@ -92,10 +103,15 @@ def test_what_wraps_a_line_is_taken_off(raw, body, rank):
 
 
 @pytest.mark.parametrize("redaction", redactions(), ids=lambda r: r.label)
-def test_frames_are_redacted_alike(redaction):
+def test_what_is_published_is_redacted_alike(redaction, tmp_path):
     lines = [example["line"] for example in redaction.examples]
-    frame = pl.DataFrame({"message": lines})
-    assert redacted("kube_events", frame)["message"].to_list() == [redact(line) for line in lines]
+    lake = Lake.open(tmp_path / "lake", create=True)
+    with closing(Publisher(lake, "a test", lambda: None, cluster="c")) as publisher:
+        uids = [str(number) for number in range(len(lines))]
+        publisher.take_columns("kube_events", {"uid": uids, "message": lines})
+        publisher.flush()
+    found = lake.ask("kube_events", "select message from raw.kube_events order by uid::int")
+    assert [row["message"] for row in found] == [redact(line) for line in lines]
 
 
 def test_what_looks_like_an_error_is_told_by_its_examples():

@@ -5,7 +5,7 @@ import csv
 import duckdb
 import pytest
 
-from goodput._resources import catalog_dir
+from goodput._resources import catalog_dir, catalog_rows
 from goodput.errors import UsageError
 from goodput.logs.findings import classes
 from goodput.logs.formats import load_formats
@@ -106,6 +106,34 @@ def test_every_form_of_an_xid_line_gives_its_code(line, code):
     found = match(line.encode())
     got = None if found is None else found.code(found.regex.search(line.encode()))
     assert got == code
+
+
+HEADS = (
+    "",
+    "[Fri Oct 14 14:56:49 2022] ",  # dmesg -T
+    "[  171.250000] ",  # dmesg
+    "6,1234,171250000,-;",  # /dev/kmsg
+    "Jun 10 03:09:55 node-a kernel: ",  # journalctl, syslog
+    "Jun 10 03:09:55 node-a kernel: [257087.812628] ",
+    "2026-03-02T10:00:00+0000 gpu-7 kernel: ",  # journalctl -o short-iso
+)
+TAILS = (
+    "NVRM: Xid (PCI:0000:4e:00): {}, pid=21044, name=python3, text",
+    "NVRM: Xid (PCI:0000:4e:00): {}, pid='<unknown>', name=<unknown>, text",
+    "NVRM: Xid (PCI:0000:4e:00): {}, 0003 00000000",  # drivers before 450
+    "NVRM: Xid (0000:4e:00): {}, Ch 0000000b",
+)
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("tail", TAILS)
+def test_every_xid_of_the_catalogue_is_read_in_old_and_new_lines_of_every_source(head, tail):
+    codes = [row["xid"] for row in catalog_rows("xid", (catalog_dir(),))]
+    assert len(codes) > 150
+    for code in codes:
+        line = (head + tail.format(code)).encode()
+        found = match(line)
+        assert found.code(found.regex.search(line)) == code
 
 
 def test_no_expression_needs_more_than_a_linear_time_engine():

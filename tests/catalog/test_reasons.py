@@ -52,3 +52,23 @@ def test_the_vocabularies_of_other_agents_are_there(condition, status, failure_c
         if (row["scope"], row["type"], row["bad_status"]) == ("node_condition", condition, status)
     }
     assert failure_class in found
+
+
+@pytest.mark.parametrize(
+    ("type_", "reason", "failure_class"),
+    [
+        ("*", "KernelOops", "host.kernel"),  # node-problem-detector
+        ("*", "OOMKilling", "app.oom_host"),
+        ("AcceleratedHardwareReady", "NvidiaThermalError", "gpu.thermal"),  # EKS
+        ("NetworkingReady", "MissingDefaultRoutes", "net.eth"),
+        ("*", "SpotInterrupted", "plat.spot"),  # Karpenter
+        ("*", "DeletingNode", "host.lost"),  # cloud controllers
+    ],
+)
+def test_so_are_their_events(type_, reason, failure_class):
+    found = {
+        row["class"]
+        for row in _rows("k8s_reasons")
+        if (row["scope"], row["type"], row["reason"]) == ("event", type_, reason)
+    }
+    assert found == {failure_class}

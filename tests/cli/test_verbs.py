@@ -425,11 +425,30 @@ def test_metrics_of_another_window_leave_the_build_alone(built, tmp_path):
     assert (tmp_path / "lake/warehouse.duckdb").read_bytes() == before
 
 
-def test_an_unknown_metric_gets_a_hint(built):
-    result = built("metrics", "--metric", "godput_paid")
+@pytest.mark.parametrize(
+    ("option", "value", "hint"),
+    [("--metric", "godput_paid", "goodput_paid"), ("--scope", "fleets", "fleet")],
+)
+def test_an_unknown_metric_or_scope_gets_a_hint(built, option, value, hint):
+    result = built("metrics", option, value)
 
     assert result.exit_code == 2
-    assert "did you mean goodput_paid" in result.stderr
+    assert f"did you mean {hint}" in result.stderr
+
+
+def test_the_table_of_all_metrics_leaves_out_single_jobs_and_says_so(built, models):
+    path = models / "40_metrics/410_goodput.sql"
+    text = path.read_text()
+    of_a_job = text.replace("'fleet'", "'job'").removeprefix("-- Goodput.\n")
+    path.write_text(text + "union all\n" + of_a_job)
+    built("build", "--week", "2026-W10")
+
+    short, all_rows = built("metrics"), json.loads(built("metrics", "-o", "json").stdout)
+    assert [line.split()[1] for line in short.stdout.splitlines()] == ["scope", "fleet"]
+    assert "1 rows of single jobs and nodes are left out" in short.stderr
+    assert [row["scope"] for row in all_rows] == ["fleet", "job"]
+    assert built("metrics", "--scope", "job").stdout.count("goodput_paid") == 1
+    assert built("metrics", "--metric", "goodput_paid").stdout.count("goodput_paid") == 2
 
 
 def test_explain_merges_the_gpus_of_a_job(built):

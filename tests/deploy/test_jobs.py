@@ -108,7 +108,7 @@ def test_a_source_of_an_unknown_kind_is_a_usage_error(site, start, capsys):
     config = site / "goodput.toml"
     config.write_text(config.read_text().replace('"dump"', '"telepathy"'))
     assert start(collect, site) == errors.UsageError.exit_code
-    assert "there is no source of kind 'telepathy'; known are [" in capsys.readouterr().err
+    assert "there is no source of kind 'telepathy'; known are checkpoints, dump" in capsys.readouterr().err
 
 
 def test_a_source_that_fails_does_not_keep_the_others_out(site, start, capsys):
@@ -131,6 +131,15 @@ def test_a_folder_that_does_not_exist_is_named(site, start, capsys):
     assert str(site / "inbox") in capsys.readouterr().err
 
 
+def test_nightly_leaves_the_metrics_of_its_build_beside_the_heartbeats(fleet, start):
+    assert start(nightly, fleet) == 0
+
+    text = (fleet / "state" / "heartbeats" / "goodput.prom").read_text()
+    # 2026-03-09, 00:00 UTC.
+    assert "\ngoodput_window_end_timestamp_seconds 1773014400\n" in text
+    assert '\ngoodput_paid_ratio{cluster="east",scope="fleet"} 0\n' in text
+
+
 def test_nightly_builds_the_last_whole_days(fleet, start, capsys):
     assert start(nightly, fleet) == 0
     result = printed(capsys)
@@ -147,8 +156,12 @@ def test_weekly_writes_the_report_of_the_last_week_and_again_the_same(fleet, sta
     folder = fleet / "reports" / "2026-W10"
     assert sorted(path.name for path in folder.iterdir()) == [
         "digest.md",
+        "email.eml",
+        "email.html",
         "report.html",
         "report.json",
+        "report.prom",
+        "slack.json",
     ]
     first = json.loads((folder / "report.json").read_text())
     assert start(weekly, fleet) == 0

@@ -18,6 +18,7 @@ from pipelines.job import Site
 ROOT = Path(__file__).parents[2]
 K8S = ROOT / "pipelines" / "k8s"
 SNAPSHOT = ROOT / "pipelines" / "snapshot.sh"
+FOLDERS = ["base", *(f"overlays/example{more}" for more in ("", "-bucket", "-slack"))]
 JOBS = {"collect": collect, "nightly": nightly, "weekly": weekly}
 
 
@@ -57,7 +58,7 @@ def containers(cronjob):
     return pod.get("initContainers", []) + pod["containers"]
 
 
-@pytest.mark.parametrize("folder", ["base", "overlays/example", "overlays/example-bucket"])
+@pytest.mark.parametrize("folder", FOLDERS)
 @pytest.mark.parametrize("version", ["1.32", "1.37"])
 def test_every_object_fits_the_schema_of_old_and_new_kubernetes(folder, version):
     for item in resolve(K8S / folder):
@@ -192,6 +193,19 @@ def test_the_config_names_only_folders_that_are_mounted(cronjobs, folder):
     [container] = pod_spec(cronjobs["goodput-collect"])["containers"]
     mounts = tuple(mount["mountPath"] for mount in container["volumeMounts"])
     assert [path for path in paths if not path.startswith(mounts)] == []
+
+
+def test_the_sender_reads_reports_and_one_secret_and_nothing_else():
+    send = of_kind(resolve(K8S / "overlays" / "example-slack"), "CronJob")["goodput-send"]
+    pod = pod_spec(send)
+    [container] = pod["containers"]
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert [mount["readOnly"] for mount in container["volumeMounts"]] == [True]
+    secrets = [one for one in container["env"] if "valueFrom" in one]
+    assert [one["name"] for one in secrets] == ["WEBHOOK"]
+    assert job_spec(send)["backoffLimit"] == 0
 
 
 def test_the_image_runs_as_the_user_the_pods_ask_for(cronjobs):

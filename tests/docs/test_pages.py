@@ -29,6 +29,11 @@ def test_the_data_dictionary_is_current():
     assert made["PAGE"].read_text() == made["dictionary_page"](), "run `make docs`"
 
 
+def test_the_list_of_exported_metrics_is_current():
+    made = runpy.run_path(str(ROOT / "docs" / "make_prometheus_metrics.py"))
+    assert made["PAGE"].read_text() == made["metrics_page"](), "run `make docs`"
+
+
 def test_the_map_names_only_places_that_exist():
     text = (ROOT / "ARCHITECTURE.md").read_text()
     named = re.findall(

@@ -106,7 +106,7 @@ def test_the_commands_on_the_demo_answer(checkout):
 
 def test_the_python_of_the_readme_answers(checkout):
     [program] = blocks("README.md", "python")
-    program += "print(warehouse.metrics('goodput_paid')['metric'].unique().to_list())"
+    program += "print(lake.metrics('goodput_paid')['metric'].unique().to_list())"
     assert run(checkout, shlex.join([sys.executable, "-c", program])) == "['goodput_paid']\n"
 
 

@@ -237,6 +237,13 @@ def test_events_of_the_newer_api_are_the_same(read):
     assert (row["component"], row["count"]) == ("default-scheduler", 4)
 
 
+def test_an_event_may_have_the_name_of_a_check_for_a_type(read):
+    """NVSentinel writes what does not stop a GPU as an event of the type of the check."""
+    check = {"type": "GpuThermalWatch", "reason": "GpuThermalWatchIsNotHealthy"}
+    [row] = read(json.dumps(event(lastTimestamp="2026-03-01T01:00:00Z", **check)))["kube_events"]
+    assert (row["type"], row["reason"]) == ("GpuThermalWatch", "GpuThermalWatchIsNotHealthy")
+
+
 def test_an_event_without_any_time_is_refused(read):
     rows = read(json.dumps(event()))
     assert rows["kube_events"] == []

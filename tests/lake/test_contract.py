@@ -1,4 +1,3 @@
-import polars as pl
 import pytest
 
 from goodput import contract
@@ -43,14 +42,6 @@ def test_the_order_of_files_is_read_back_from_the_header():
     assert contract.raw_table("steps").sorted_by == ("cluster", "job", "attempt", "end")
     assert contract.raw_table("commitments").sorted_by == ("from",)
     assert contract.raw_table("step_logs").sorted_by == ()
-
-
-def test_polars_types_follow_the_ddl():
-    schema = contract.polars_schema("pods")
-
-    assert schema["devices"] == pl.List(pl.Int32)
-    assert schema["bound_at"] == pl.Datetime("ms", "UTC")
-    assert schema["gpus"] == pl.Int32
 
 
 @pytest.mark.parametrize("table", contract.raw_tables())

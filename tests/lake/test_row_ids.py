@@ -9,16 +9,17 @@ import pytest
 
 from goodput import contract
 from goodput.contract import RawTable
-from goodput.rows import with_row_ids
+from goodput.rows import arrive
+from goodput.warehouse.connection import connect
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
 def ids(table, rows):
-    with duckdb.connect() as con:
-        return with_row_ids(con, table, pl.DataFrame(rows, infer_schema_length=None))[
-            "row_id"
-        ].to_list()
+    with connect() as con:
+        frame = pl.DataFrame(rows, infer_schema_length=None)
+        arrive(con, table, frame, ingested_from="a test", ingested_at=None, run_id="a run")
+        return [row_id for (row_id,) in con.execute("select row_id from arriving").fetchall()]
 
 
 STEP = {"cluster": "c1", "job": "A", "attempt": 1, "step": 7, "end": NOON}

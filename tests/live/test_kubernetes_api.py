@@ -185,6 +185,23 @@ def test_an_answer_that_drips_has_its_time(hasty, cluster):
         hasty.fetch(f"{PODS}/log", {}, io.BytesIO(), 1)
 
 
+def test_headers_that_drip_have_their_time(hasty, server, cluster):
+    class Dripping(server.RequestHandlerClass):
+        def do_GET(self):  # noqa: N802 - the base's
+            cluster.requests.append((self.path.partition("?")[0], {}))
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+            with contextlib.suppress(OSError):
+                while not cluster.closing:
+                    self.wfile.write(b"a")
+                    time.sleep(0.01)
+
+    server.RequestHandlerClass = Dripping
+    with pytest.raises(Unanswered, match=r"no answer began within 0\.2 s"):
+        hasty.get(PODS)
+    assert len(cluster.asked("pods")) == 2
+    cluster.closing = True
+
+
 @pytest.mark.usefixtures("dripping")
 def test_a_line_of_a_watch_that_drips_has_its_time(hasty):
     with pytest.raises(Unanswered, match=r"a line of a watch was not over after 0\.2 s"):
@@ -196,6 +213,14 @@ def test_a_line_of_a_watch_has_an_end(api, monkeypatch):
     monkeypatch.setattr(kubernetes_api, "_LONGEST_LINE_BYTES", 5)
     with pytest.raises(Unanswered, match="a line of a watch has more than 5 bytes"):
         list(api.follow(PODS, {}))
+
+
+def test_a_page_has_an_end(api, cluster, monkeypatch):
+    """A server may heed no limit, or never stop to write."""
+    monkeypatch.setattr(kubernetes_api, "_LARGEST_BODY_BYTES", 50)
+    with pytest.raises(Unanswered, match="the answer has more than 50 bytes") as caught:
+        api.get(PODS)
+    assert (caught.value.status, len(cluster.asked("pods"))) == (200, 4)
 
 
 def test_lines_of_a_watch_outlast_the_time_of_one(hasty, server):

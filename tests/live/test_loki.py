@@ -137,8 +137,9 @@ def test_an_answer_of_other_types_is_given_up_with_one_sentence(loki, ask, body)
     assert len(loki.requests) == 3
 
 
-def test_an_answer_that_drips_is_cut_off(loki, ask):
-    loki.drips = True
+@pytest.mark.parametrize("what", ["headers", "body"])
+def test_an_answer_that_drips_is_cut_off(loki, ask, what):
+    loki.drips = what
 
     with pytest.raises(SourceUnreachable, match="after 3 tries: its answer cannot be used"):
         ask(answer_s=0.1)

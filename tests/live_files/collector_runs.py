@@ -4,9 +4,7 @@ import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import polars as pl
-
-from goodput.contract import polars_schema
+from goodput.contract import quoted
 from goodput.lake import Lake
 from goodput.sources.live_checkpoints import take_checkpoints
 from goodput.sources.live_logs import LogFiles, LogOptions, take_logs
@@ -50,16 +48,10 @@ class Runs:
 
     def rows(self, table, *columns):
         """The rows of a raw table, in the order in which they became known."""
-        names = [*columns, *({"ingested_at", "run_id"} - set(columns))]
-        frame = pl.DataFrame(self.lake.read(table, names))
-        if not frame.height:
-            return []
-        ordered = frame.with_columns(
-            pl.lit(None, polars_schema(table)[name]).alias(name)
-            for name in columns
-            if name not in frame.columns
-        ).sort("ingested_at", "run_id", *columns)
-        return [tuple(map(_plain, row)) for row in ordered.select(columns).rows()]
+        names = ", ".join(map(quoted, columns))
+        order = ", ".join(f"{quoted(name)} nulls first" for name in columns)
+        query = f"select {names} from raw.{table} order by ingested_at, run_id, {order}"
+        return [tuple(map(_plain, row.values())) for row in self.lake.ask(table, query)]
 
 
 def _at(second):

@@ -122,6 +122,24 @@ def test_a_number_that_stands_for_no_value_is_none(collect_cluster, lake):
     ]
 
 
+def test_a_pod_counts_once_it_has_a_node(collect, prometheus_url, lake):
+    """Both series of kube-state-metrics would be 16 GPUs where there are 8."""
+    collect(prometheus_url, cluster="bound", matchers=['cluster="bound"'], names=["pod_gpus"])
+
+    assert states(lake) == [("8", "00:01:12.345", "00:29:42.345", 58)]
+
+
+@pytest.mark.parametrize("cluster", ["reasons-old", "reasons-new"])
+def test_a_reason_is_the_same_from_either_kube_state_metrics(
+    collect, prometheus_url, lake, cluster
+):
+    collect(
+        prometheus_url, cluster=cluster, matchers=[f'cluster="{cluster}"'], names=["pod_reason"]
+    )
+
+    assert states(lake) == [("Evicted", "00:10:12.345", "00:59:42.345", 100)]
+
+
 def test_only_the_bits_that_count_are_compared(collect_cluster, lake):
     collect_cluster("throttled")
 

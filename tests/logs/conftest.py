@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import duckdb
-import polars as pl
 import pytest
 
+from goodput.contract import raw_table
 from goodput.logs import LogHints, read_log
-from goodput.rows import conform
+from goodput.rows import load
 from goodput.warehouse.build import load_catalog, set_variables
 from goodput.warehouse.connection import connect
 from goodput.warehouse.models import find_models
@@ -43,9 +43,10 @@ class Observed:
     def put(self, table: str, rows: list[dict[str, Any]]) -> None:
         """Stores rows of a raw table."""
         if rows:
-            frame = conform(table, pl.DataFrame(rows, infer_schema_length=None))
-            self.con.register("frame", frame.to_arrow())
-            self.con.execute(f"insert into raw.{table} by name select * from frame")
+            names = dict.fromkeys(name for row in rows for name in row)
+            columns = {name: [row.get(name) for row in rows] for name in names}
+            load(self.con, "some rows", raw_table(table), columns)
+            self.con.execute(f'insert into raw.{table} by name select * from "some rows"')
 
     def pod(self, uid: str, *, start: int, end: int | None, **columns: Any) -> None:
         """Stores a pod that was bound and released at seconds of the day."""

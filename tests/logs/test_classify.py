@@ -87,7 +87,7 @@ FAILED = ("failed", "app.code", "application", 70)
         ),
         pytest.param(AGENT, ("failed", "unk.none", "unknown", 0, None), id="only the agent"),
         pytest.param(
-            UNKNOWN, ("failed", "unk.none", "unknown", 0, None), id="an unknown CUDA error alone"
+            UNKNOWN, ("failed", "unk.none", "unknown", 0, 2), id="an unknown CUDA error alone"
         ),
         pytest.param(
             UNKNOWN + XID,
@@ -193,11 +193,15 @@ DONE = "Training completed\n"
         pytest.param(_steps(1, 4) + DONE + VALUE + AGENT, id="noise of taking things down"),
         pytest.param(_steps(1, 4) + DONE + TIME_LIMIT, id="a later time limit"),
         pytest.param(VALUE + _steps(1, 4) + DONE, id="an error that was survived"),
-        pytest.param("[INFO] Step: 3/4, x\n[INFO] Step: 4/4, x\n", id="the last step planned"),
     ],
 )
 def test_what_succeeded_did_not_fail(text):
-    assert _end(text) == ("success", None, "none", 0, None)
+    assert _end(text) == ("success", None, "none", 95, None)
+
+
+def test_the_last_step_planned_shows_a_success_that_is_not_declared():
+    text = "[INFO] Step: 3/4, x\n[INFO] Step: 4/4, x\n"
+    assert _end(text) == ("success", None, "none", 70, None)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Availability, failures and repairs of nodes over hand-made health and outages."""
 
+import pytest
+
 ONE_NODE = """
     cluster  node_uid  pool   gpus  ready_at
     c        n1        train  2     00:00
@@ -113,6 +115,73 @@ def test_one_nine_hour_outage_breaks_the_weekly_budget_of_a_hundred_nodes(model)
         node_availability_closed   16791/16800  60447600   60480000     ratio
         """,
         where="scope = 'fleet' and (metric like '%budget%' or metric = 'node_availability_closed')",
+    )
+
+
+@pytest.mark.parametrize(
+    ("objective", "hours"),
+    [(0.99, 168), (0.995, 84), (0.999, 16.8), (0.9995, 8.4), (0.9999, 1.68)],
+)
+def test_an_objective_allows_a_hundred_nodes_so_much_in_a_week(model, objective, hours):
+    # Rows of the accounting standard's availability_budget.csv.
+    model.con.execute(
+        "update catalog.objectives set objective = ? where metric = 'node_availability_closed'",
+        [objective],
+    )
+    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given(
+        "rollups.node_health",
+        "cluster  node_uid  service_ms  ok_closed_ms\n"
+        + "".join(f"c  n{i}  {168 * 3_600_000}  {168 * 3_600_000}\n" for i in range(100)),
+    )
+    model.expect(
+        "metrics.availability",
+        f"scope  value\nfleet  {hours}",
+        where="metric = 'availability_budget_hours'",
+    )
+
+
+def test_the_budget_is_burnt_by_class(model):
+    # Two devices of n1 are out one after the other and together: six hours. A cordon burns nothing.
+    model.given(
+        "ledger.node_pieces",
+        """
+        cluster  node_uid  pool   profile  started_ms  ended_ms  node_state   in_service  ok_closed  ok_open  is_planned
+        c        n1        train  0        00:00       10:00     available    true        true       true     false
+        c        n1        train  0        10:00       14:00     unhealthy    true        false      false    false
+        c        n1        train  0        14:00       100:00    available    true        true       true     false
+        c        n1        train  1        00:00       12:00     available    true        true       true     false
+        c        n1        train  1        12:00       16:00     repair.diag  true        false      false    false
+        c        n1        train  1        16:00       20:00     cordoned     true        true       true     false
+        c        n1        train  1        20:00       100:00    available    true        true       true     false
+        c        n2        train  -1       00:00       30:00     available    true        true       true     false
+        c        n2        train  -1       30:00       31:00     stale        true        false      true     false
+        c        n2        train  -1       31:00       100:00    available    true        true       true     false
+        """,  # noqa: E501
+    )
+    model.given(
+        "ledger.devices",
+        "cluster  node_uid  profile  gpu\nc  n1  0  0\nc  n1  1  1\nc  n2  -1  0",
+    )
+    model.given(
+        "rollups.node_outages",
+        """
+        cluster  node_uid  started_ms  ended_ms  class
+        c        n1        10:00       20:00     gpu.mem
+        c        n2        30:00       31:00     unk.stale
+        """,
+    )
+    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.expect(
+        "metrics.availability",
+        """
+        scope  scope_value  value  numerator  denominator  event_count
+        fleet  ''           70     7          0.1          2
+        pool   train        70     7          0.1          2
+        class  gpu.mem      60     6          0.1          1
+        class  unk.stale    10     1          0.1          1
+        """,
+        where="metric = 'availability_budget_burnt'",
     )
 
 
@@ -269,6 +338,109 @@ def test_a_first_start_is_no_failure_even_when_it_replaces_a_failed_node(model):
         n1        01:00       true      false
         """,
     )
+
+
+def test_a_node_is_back_once_it_stays_fit_for_ten_minutes(model):
+    model.window("00:00", "100:00")
+    model.given("staged.nodes", TWO_NODES)
+    model.given(
+        "ledger.outages",
+        """
+        cluster  node_uid  gpu  started_ms  ended_ms  class       planned  action  incident
+        # two lulls of nine minutes, and then ten
+        c        n1        -    10:00       10:20     gpu.lost    false    reset   first
+        c        n1        -    10:29       10:40     host.lost   false    -       second
+        c        n1        -    10:49       11:00     gpu.mem     false    reboot  third
+        c        n1        -    11:10       11:20     gpu.mem     false    -       fourth
+        # a plan is no part of the failure after it
+        c        n2        -    20:00       20:20     plat.maint  true     -       -
+        c        n2        -    20:25       20:40     gpu.mem     false    -       fifth
+        """,
+    )
+    model.expect(
+        "rollups.node_outages",
+        """
+        node_uid  started_ms  ended_ms  class       incident  action  is_failure
+        n1        10:00       11:00     gpu.lost    first     reboot  true
+        n1        11:10       11:20     gpu.mem     fourth    -       true
+        n2        20:00       20:20     plat.maint  -         -       false
+        n2        20:25       20:40     gpu.mem     fifth     -       true
+        """,
+    )
+
+
+def test_an_end_of_five_minutes_ago_may_be_a_lull(model):
+    model.window("00:00", "100:00", as_of="50:00")
+    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given(
+        "rollups.node_outages",
+        """
+        cluster  node_uid  started_ms  ended_ms  class     domain  planned  is_birth
+        c        n1        10:00       49:50     gpu.lost  infra   false    false
+        c        n2        10:00       49:55     gpu.lost  infra   false    false
+        """,
+    )
+    model.expect(
+        "metrics.time_to_repair",
+        """
+        metric        scope  value        event_count
+        mttr_hours    fleet  39.8333333333333333  1
+        open_outages  fleet  1            1
+        """,
+        where="scope = 'fleet' and metric in ('mttr_hours', 'open_outages')",
+    )
+
+
+def test_an_outage_ends_when_its_node_is_taken_away(model):
+    model.given(
+        "staged.nodes",
+        """
+        cluster  node_uid  pool   gpus  ready_at  deleted_at  paid_to
+        c        n1        train  2     00:00     12:00       12:10
+        """,
+    )
+    model.given(
+        "ledger.outages",
+        """
+        cluster  node_uid  gpu  started_ms  ended_ms  class          planned  action
+        c        n1        -    10:00       -         gpu.lost       false    reboot
+        # nobody's
+        c        n1        0    12:10       -         base.overhead  false    -
+        """,
+    )
+    model.expect(
+        "rollups.node_outages",
+        """
+        node_uid  started_ms  ended_ms  class     action   is_failure
+        n1        10:00       12:10     gpu.lost  replace  true
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("kinds", "step"), [(["cordon", "drain"], "drain"), (["cordon"], "cordon"), ([], "none")]
+)
+def test_what_was_done_to_a_node_is_the_step(model, kinds, step):
+    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given(
+        "rollups.node_outages",
+        """
+        cluster  node_uid  started_ms  ended_ms  class     domain  planned  is_birth
+        c        n1        10:00       12:00     gpu.lost  infra   false    false
+        """,
+    )
+    model.given(
+        "staged.node_admin",
+        "cluster  node_uid  kind  started_at  ended_at\n"
+        + "".join(f"c  n1  {kind}  10:05  12:00\n" for kind in kinds),
+    )
+    model.expect("rollups.repair_stages", f"node_uid  step\nn1  {step}")
+    model.rebuild("metrics.time_to_repair")
+    actions = model.con.sql(
+        "select scope_value, value from metrics.time_to_repair"
+        " where metric = 'mttr_hours' and scope = 'action'"
+    ).fetchall()
+    assert actions == [(step, 2)] * (step != "none")
 
 
 def test_repairs_are_averaged_over_the_outages_that_ended(model):

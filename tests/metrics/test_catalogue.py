@@ -39,7 +39,8 @@ def test_every_metric_table_has_the_same_shape(warehouse, metric_model):
 
 def test_every_metric_is_presented_and_everything_presented_is_a_metric():
     text = "\n".join(model.sql for model in METRIC_MODELS)
-    named = set(re.findall(r"'([a-z0-9_]+)' as metric", text))
+    named = set(re.findall(r"'([a-z0-9_]+)' as metric|'metric': '([a-z0-9_]+)'", text))
+    named = {name for pair in named for name in pair if name}
     # Metrics named in a list of values, the first of each row.
     named |= set(re.findall(r"^\s+\('([a-z0-9_]+)'", text, re.MULTILINE))
 
@@ -63,14 +64,14 @@ def test_objectives_are_set_for_metrics_that_exist():
     assert {row.split(",")[0] for row in rows} <= set(CATALOGUE)
 
 
-def test_coverage_is_set_for_metrics_and_bases_that_exist(warehouse):
+def test_coverage_is_set_for_every_metric_by_bases_that_exist(warehouse):
     rows = warehouse.sql("select metric, basis from catalog.coverage").fetchall()
     bases = {
         name for (name,) in warehouse.sql("select basis from catalog.coverage_bases").fetchall()
     }
 
     assert len(set(rows)) == len(rows)
-    assert {metric for metric, _ in rows} <= set(CATALOGUE)
+    assert {metric for metric, _ in rows} == set(CATALOGUE)
     assert {basis for _, basis in rows} == bases
 
 
@@ -121,6 +122,46 @@ def test_intervals_are_filled_from_the_counts(model):
 
 
 def test_every_kind_of_interval_is_in_use():
-    kinds = {"successes", "events-per-exposure", "exposure-per-event"}
+    kinds = {"successes", "events-per-exposure", "exposure-per-event", "rate-ratio"}
 
     assert set(interval_kinds().values()) == kinds
+
+
+def test_clustered_failures_have_wider_intervals(model):
+    model.con.execute(
+        """
+        insert into metrics.time_between_failures
+            (metric, scope, numerator, denominator, cluster)
+        values
+            ('mtbf_hours', 'fleet', 1000, 20, 'even'),
+            ('mtbf_hours', 'fleet', 1000, 20, 'clustered'),
+            ('mttf_hours', 'fleet', 1000, 20, 'clustered')
+        """
+    )
+    model.con.execute(
+        """
+        insert into metrics.projection (metric, scope, value, cluster)
+        values
+            ('failure_dispersion', 'fleet', 1.4, 'even'),
+            ('failure_dispersion', 'fleet', 3, 'clustered')
+        """
+    )
+
+    fill_intervals(model.con)
+
+    rows = model.con.sql(
+        "select metric, cluster, low, high from metrics.time_between_failures order by all"
+    ).fetchall()
+    # A Poisson count of 20 is 12.22 to 30.89, one of dispersion 3 is 7.875 to 39.31.
+    wide, narrow = (1000 / 39.314390, 1000 / 7.875263), (1000 / 30.888378, 1000 / 12.216520)
+    assert [(row[:2], pytest.approx(row[2:], rel=1e-6)) for row in rows] == [
+        (("mtbf_hours", "clustered"), wide),
+        (("mtbf_hours", "even"), narrow),
+        (("mttf_hours", "clustered"), narrow),
+    ]
+
+
+def test_what_widens_an_interval_is_a_metric():
+    assert {entry["dispersion"] for entry in CATALOGUE.values() if "dispersion" in entry} <= set(
+        CATALOGUE
+    )

@@ -110,6 +110,19 @@ def test_count_intervals_cover_the_truth():
     assert 0.93 <= covered(draws) <= 0.97
 
 
+def test_intervals_of_clustered_counts_cover_the_truth():
+    # Variance twice the mean of 200.
+    counts = stats.nbinom(200, 0.5).rvs(4000, random_state=20261130)
+    draws, poisson = [], []
+    for count in counts:
+        wide, narrow = count_interval(int(count), dispersion=2), count_interval(int(count))
+        draws.append(wide.low <= 200 <= wide.high)
+        poisson.append(narrow.low <= 200 <= narrow.high)
+
+    assert 0.93 <= covered(draws) <= 0.97
+    assert covered(poisson) < 0.9
+
+
 def test_rate_ratios_cover_the_truth():
     before = stats.poisson(200).rvs(3000, random_state=1)
     now = stats.poisson(300).rvs(3000, random_state=2)

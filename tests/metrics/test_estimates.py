@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from scipy import stats
 
 from goodput.estimates import (
     clopper_pearson,
@@ -80,6 +81,30 @@ def test_a_rate_and_its_mean_time_are_reciprocal():
     mean_time = mean_time_interval(3, 1000)
 
     assert (1 / rate.high, 1 / rate.low) == (close(mean_time.low), close(mean_time.high))
+
+
+@pytest.mark.parametrize(("events", "dispersion"), [(0, 2), (3, 2), (20, 3), (1000, 5)])
+def test_clustered_counts_are_negative_binomial(events, dispersion):
+    interval = count_interval(events, dispersion=dispersion)
+
+    def law(mean):
+        return stats.nbinom(mean / (dispersion - 1), 1 / dispersion)
+
+    assert law(interval.high).cdf(events) == close(0.025)
+    if events:
+        assert law(interval.low).sf(events - 1) == close(0.025)
+    assert one_sided_count(events, dispersion=dispersion) < interval.high
+
+
+def test_a_dispersion_of_one_is_the_limit():
+    poisson, clustered = count_interval(20), count_interval(20, dispersion=1.000001)
+
+    assert (clustered.low, clustered.high) == (
+        pytest.approx(poisson.low, rel=1e-5),
+        pytest.approx(poisson.high, rel=1e-5),
+    )
+    with pytest.raises(ValueError, match="below that of a Poisson count"):
+        count_interval(20, dispersion=0.5)
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 0), (3, 2), (-1, 4)])

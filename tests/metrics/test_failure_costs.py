@@ -196,3 +196,78 @@ def test_checkpoints_cost_their_stalls(model):
         checkpoint_share          job    A            0.1    180        1800         -
         """,
     )
+
+
+def test_retries_are_worth_what_they_reached(model):
+    model.given("rollups.clusters", CLUSTER)
+    model.given(
+        "rollups.retries",
+        """
+        cluster  job  attempt  class     is_decided  is_helped  unit_ms
+        c        A    1        gpu.lost  true        true       7200 gs
+        c        A    2        app.dep   true        false      3600 gs
+        c        A    3        app.dep   true        false      1800 gs
+        # goes on, and was never retried
+        c        B    1        gpu.lost  false       false      3600 gs
+        c        C    1        gpu.mem   false       -          0 gs
+        """,
+    )
+    model.expect(
+        "metrics.retries",
+        """
+        metric                  scope       scope_value  value  numerator  denominator  event_count
+        retries                 fleet       ''           3      -          -            3
+        retry_success           fleet       ''           1/3    1          3            3
+        retry_wasted_gpu_hours  fleet       ''           1.5    -          -            2
+        retry_success           class       gpu.lost     1      1          1            1
+        retry_success           class       app.dep      0      0          2            2
+        retry_success           retry_rule  auto         1      1          1            1
+        retry_success           retry_rule  no           0      0          2            2
+        retry_wasted_gpu_hours  retry_rule  auto         0      -          -            0
+        retry_wasted_gpu_hours  retry_rule  no           1.5    -          -            2
+        """,
+        where="scope = 'fleet' or metric = 'retry_success' and scope <> 'domain'"
+        " or metric = 'retry_wasted_gpu_hours' and scope = 'retry_rule'",
+    )
+
+
+def test_a_retry_is_judged_by_the_steps_it_came_to(model):
+    model.window("00:00", "10:00")
+    model.given(
+        "intervals.lineage_attempts",
+        """
+        cluster  attempt_id  job  attempt  prev_job  prev_attempt  ended_ms  outcome    is_instrumented
+        c        1           A    1        -         -             01:00     failed     true
+        c        2           A    2        A         1             02:00     failed     true
+        c        3           A    3        A         2             03:00     failed     true
+        c        4           A    4        A         3             -         running    true
+        # no steps are seen of B
+        c        5           B    1        -         -             01:00     failed     false
+        c        6           B    2        B         1             02:00     failed     false
+        c        7           B    3        B         2             03:00     succeeded  false
+        """,  # noqa: E501
+    )
+    model.given("intervals.step_runs", "attempt_id  last\n1  100\n2  150\n3  140\n4  120\n")
+    model.given(
+        "intervals.attribution",
+        "cluster  job  attempt  class\nc  A  1  gpu.lost\nc  A  2  gpu.lost\nc  A  3  gpu.lost\n"
+        "c  B  1  app.oom_gpu\nc  B  2  app.oom_gpu",
+    )
+    model.given(
+        "rollups.gpu_time",
+        "cluster  member  job  attempt  is_allocated  unit_ms\nc  c  A  2  true  60 gs\n"
+        "c  c  A  3  true  30 gs\nc  c  B  2  true  10 gs",
+    )
+    model.expect(
+        "rollups.retries",
+        """
+        job  attempt  class        is_decided  is_helped  unit_ms
+        A    1        gpu.lost     true        true       60 gs
+        # not as far as the one before
+        A    2        gpu.lost     true        false      30 gs
+        # still running, and behind
+        A    3        gpu.lost     false       false      0 gs
+        B    1        app.oom_gpu  true        false      10 gs
+        B    2        app.oom_gpu  true        true       0 gs
+        """,
+    )

@@ -53,12 +53,14 @@ def test_goodput_names_its_denominator(worked):
         goodput_demand     fleet      ''           480/1103  9600       22060        1
         goodput_available  fleet      ''           6/13      9600       20800        1
         goodput_allocated  fleet      ''           32/51     9600       15300        1
+        goodput_committed  fleet      ''           2/5       9600       24000        1
         goodput_low        fleet      ''           2/5       9600       24000        1
         goodput_high       fleet      ''           2/5       9600       24000        1
         goodput_paid       pool       train        2/5       9600       24000        1
         goodput_demand     pool       train        480/1103  9600       22060        1
         goodput_available  pool       train        6/13      9600       20800        1
         goodput_allocated  pool       train        32/51     9600       15300        1
+        goodput_committed  pool       train        2/5       9600       24000        1
         goodput_low        pool       train        2/5       9600       24000        1
         goodput_high       pool       train        2/5       9600       24000        1
         goodput_allocated  namespace  ml           32/51     9600       15300        1
@@ -182,6 +184,7 @@ def test_a_fleet_that_did_nothing_has_no_goodput_of_allocated_time(model):
         goodput_demand     0      0          100
         goodput_available  -      0          0
         goodput_allocated  -      0          0
+        goodput_committed  0      0          100
         goodput_low        0      0          100
         goodput_high       0      0          100
         """,

@@ -6,6 +6,7 @@ quoted from the Meta RSC paper): 16,384 GPUs at 6.5 failures per 1000 node-days 
 
 import pytest
 
+from goodput.estimates import rate_ratio
 from goodput.warehouse.estimates import fill_intervals
 
 CLUSTER = "cluster  member\nc  c"
@@ -133,31 +134,57 @@ def test_warnings_are_judged_by_what_follows(model):
         c        n5        host.disk    false        false         15:00
         """,
     )
+    model.given(
+        "rollups.node_health",
+        "cluster  node_uid  service_ms\n"
+        + "".join(f"c  n{i}  {100 * 3_600_000}\n" for i in range(1, 6)),
+    )
+    # Half an hour is not enough to save in.
+    model.given(
+        "staged.checkpoints",
+        "cluster  job  write_started_at  committed_at\nc  A  01:00  01:40\nc  A  02:00  -",
+    )
     model.expect(
         "metrics.early_warning",
         """
         metric                     scope        scope_value  value  numerator  denominator  event_count
         warning_precision          warning_1h   gpu.thermal  1/5    1          5            5
         warning_precision          warning_24h  gpu.thermal  2/5    2          5            5
+        # one in 5 hours after a warning, one in the other 495
+        warning_lift               warning_1h   gpu.thermal  99     4800       24000/495    1
+        warning_lift               warning_24h  gpu.thermal  -      400        0            2
         warning_recall             warning_1h   ''           1/2    1          2            2
         warning_recall             warning_24h  ''           1      2          2            2
         warning_lead_median_hours  warning_1h   ''           0.5    -          -            1
         warning_lead_median_hours  warning_24h  ''           2.75   -          -            2
-        warning_caught_gpu_hours   warning_1h   ''           1      -          -            1
-        warning_caught_gpu_hours   warning_24h  ''           3      -          -            2
+        warning_caught_gpu_hours   warning_1h   ''           0      -          -            0
+        warning_caught_gpu_hours   warning_24h  ''           2      -          -            1
         """,  # noqa: E501
     )
 
+    fill_intervals(model.con)
+    rows = model.con.sql(
+        "select low, high from metrics.early_warning where metric = 'warning_lift' order by scope"
+    ).fetchall()
+    within_an_hour, within_a_day = (
+        rate_ratio(1, 495, 1, 5).interval,
+        rate_ratio(0, 380, 2, 120).interval,
+    )
+    assert rows == [
+        (pytest.approx(within_an_hour.low), pytest.approx(within_an_hour.high)),
+        (pytest.approx(within_a_day.low), None),
+    ]
+
 
 STAGES = """
-    cluster  node_uid  started_ms  back_ms  class     action  is_unplanned
+    cluster  node_uid  started_ms  back_ms  class     step    is_unplanned
     c        n1        10:00       11:00    gpu.lost  reset   true
     c        n1        20:00       22:00    gpu.lost  reboot  true
-    c        n2        30:00       31:00    host.lost  -      true
+    c        n2        30:00       31:00    host.lost  none   true
     # too young to be judged, planned, and not over
     c        n2        90:00       91:00    gpu.mem   reset   true
     c        n3        40:00       41:00    plat.maint  reboot  false
-    c        n3        50:00       -        gpu.mem   -       true
+    c        n3        50:00       -        gpu.mem   none    true
 """
 
 

@@ -78,6 +78,7 @@ def test_success_counts_what_ended_and_leaves_out_what_its_owner_stopped(model):
         attempt_success          1/3    2          6            6
         first_attempt_success    0.2    1          5            5
         job_success_gpu_hours    -      0          0            -
+        attempt_success_gpu_hours  -    0          0            -
         """,
         where="scope = 'fleet' and unit = 'ratio'",
     )
@@ -161,6 +162,7 @@ def test_where_nothing_ended_there_is_no_rate(model):
         attempt_success          -      0          0            0
         first_attempt_success    -      0          0            0
         job_success_gpu_hours    -      0          0            -
+        attempt_success_gpu_hours  -    0          0            -
         running_job_age_hours    -      0          0            0
         running_jobs             0      -          -            0
         jobs_ended               0      -          -            0
@@ -264,6 +266,19 @@ def test_interruptions_are_counted_by_class_domain_team_and_job(model):
         job         A             2      2
         job         B             2      2
         """,
+        where="metric = 'interruptions'",
+    )
+    # What its owner asked for is in no share.
+    model.expect(
+        "metrics.interruptions",
+        """
+        scope   scope_value   value  numerator  denominator
+        class   gpu.mem       2/3    2          3
+        class   plat.preempt  1/3    1          3
+        domain  infra         2/3    2          3
+        domain  platform      1/3    1          3
+        """,
+        where="metric = 'interruption_share'",
     )
 
 

@@ -58,6 +58,49 @@ def test_who_enters_late_is_at_risk_only_from_then_on(model):
     ]
 
 
+def test_late_entries_are_those_of_lifelines(model):
+    # lifelines 0.30.3: KaplanMeierFitter().fit(length, ended, entry=entered), to six digits.
+    waits(
+        model,
+        [
+            (0, 4, True),
+            (0, 6, True),
+            (0, 7, False),
+            (0, 10, True),
+            (2, 11, True),
+            (5, 13, False),
+            (0, 16, True),
+            (8, 18, True),
+            (0, 21, False),
+            (3, 22, True),
+            (0, 25, True),
+            (9, 30, False),
+        ],
+    )
+
+    expected = [
+        (4, 9, 0.888889, 0.432965, 0.983564),
+        (6, 9, 0.790123, 0.389594, 0.942832),
+        (10, 9, 0.702332, 0.334105, 0.892358),
+        (11, 8, 0.614540, 0.272520, 0.833316),
+        (16, 6, 0.512117, 0.195218, 0.760232),
+        (18, 5, 0.409694, 0.129151, 0.677706),
+        (22, 3, 0.273129, 0.049449, 0.571115),
+        (25, 2, 0.136565, 0.008006, 0.439948),
+    ]
+    found = [(at, risk, *rest) for at, risk, events, *rest in curve(model) if events]
+    assert found == [pytest.approx(row, abs=5e-7) for row in expected]
+    # And its median with median_survival_times of the band.
+    model.expect(
+        "rollups.span_quantiles",
+        """
+        probability  span_ms     low_ms      high_ms
+        0.5          64_800_000  14_400_000  90_000_000
+        """,
+        where="probability = 0.5",
+    )
+
+
 def test_an_end_of_no_length_counts(model):
     waits(model, [(0, 0, True), (0, 1, True)])
 

@@ -134,14 +134,19 @@ def text(instant):
     return instant.isoformat().replace("+00:00", "Z")
 
 
-def tables(learnt):
-    """Two nodes for two weeks, ten jobs a week; in the second week all of them fail."""
+def tables(learnt, first=0):
+    """Two nodes for two weeks, ten jobs a week; in the second week all of them fail.
+
+    Args:
+        learnt: when the lake learnt all of it.
+        first: number of the first job that is told of.
+    """
     rows = {"nodes": [], "jobs": [], "attempts": [], "pods": [], "steps": []}
     for n in range(2):
         rows["nodes"].append(
             {"node_uid": f"n{n}", "pool": "a", "gpus": 1, "registered_at": text(WEEK - 7 * DAY)}
         )
-    for number in range(20):
+    for number in range(first, 20):
         week = number // 10
         begin = WEEK + (week - 1) * 7 * DAY + timedelta(hours=16 * (number % 10))
         end, key = begin + timedelta(hours=1), {"job": f"j{number}", "attempt": 1}
@@ -172,9 +177,9 @@ def tables(learnt):
 def lake(tmp_path):
     """Takes when the tables were learnt; gives `goodput trends` over a lake of them."""
 
-    def fill(learnt):
+    def fill(learnt, first=0):
         (tmp_path / "tables").mkdir()
-        for name, rows in tables(learnt).items():
+        for name, rows in tables(learnt, first).items():
             lines = "".join(json.dumps(row) + "\n" for row in rows)
             (tmp_path / "tables" / f"{name}.ndjson").write_text(lines)
         run("import", str(tmp_path / "tables"))
@@ -214,3 +219,14 @@ def test_without_anything_before_there_is_nothing_to_compare(lake):
 
     assert result.exit_code == 4
     assert "the lake holds too little from 2026-02-23 to 2026-03-02" in result.stderr
+
+
+def test_a_week_of_which_the_first_days_are_missing_is_not_comparable(lake):
+    # The third job begins on the second day.
+    result = lake(WEEK - 6 * DAY, first=2)("2026-W11")
+
+    assert (result.exit_code, result.stdout) == (4, "")
+    assert (
+        "the lake's rows begin on 2026-03-03: 2026-03-02 to 2026-03-09 is known in part"
+        in result.stderr
+    )

@@ -150,7 +150,14 @@ def note_attempt(
         outcome={"app": "failed"}.get(outcome, outcome) if is_over else "running",
     )
     attempt_id = len(fleet.rows["staged.attempts"])
-    fleet.add("intervals.lineage_attempts", attempt_id=attempt_id, **held)
+    if attempt_id % 20 == 1:
+        note_slowness(fleet, nodes, attempt_id, held, began)
+    fleet.add(
+        "intervals.lineage_attempts",
+        attempt_id=attempt_id,
+        **held,
+        ended_ms=milliseconds(ended) if is_over else None,
+    )
     fleet.rows.setdefault("intervals.attempt_pace", []).append(
         {"attempt_id": attempt_id, "record_count": 1}
     )
@@ -166,6 +173,40 @@ def note_attempt(
         )
 
 
+def note_slowness(
+    fleet: Fleet, nodes: list[str], attempt_id: int, held: dict[str, Any], began: int
+) -> None:
+    """An hour of steps that took a quarter longer, laid to a node that others are slow with, too."""
+    node = f"uid-{nodes[-1]}"
+    fleet.add(
+        "intervals.slow_segments",
+        **held,
+        attempt_id=attempt_id,
+        zone=1,
+        setting_id=1,
+        started_ms=milliseconds(began + 600),
+        ended_ms=milliseconds(began + 4200),
+        record_count=288,
+        median_ms=12_500,
+        baseline_ms=10_000,
+        **{"class": "gpu.thermal"},
+        basis="rank",
+        node_uid=node,
+        confidence=60,
+    )
+    fleet.rows.setdefault("intervals.slow_suspects", [])
+    if all(row["node_uid"] != node for row in fleet.rows["intervals.slow_suspects"]):
+        fleet.add(
+            "intervals.slow_suspects",
+            node_uid=node,
+            gangs_with=4,
+            slow_with=4,
+            gangs_without=5,
+            slow_without=0,
+            p_value=0.008,
+        )
+
+
 def run_attempt(
     fleet: Fleet, pool: str, nodes: list[str], now: int, job: str, attempt: int, cause: str
 ) -> tuple[int, str, str]:
@@ -178,6 +219,7 @@ def run_attempt(
     for _ in range(fleet.draw.randrange(2, 11)):
         now = book(fleet, pool, nodes, now, now + 3400, "A.productive.committed", None, **held)
         now = book(fleet, pool, nodes, now, now + 200, "A.ckpt_save", "base.overhead", **held)
+        fleet.add("staged.checkpoints", **held, step=now // 10, committed_at=instant(now))
     if fleet.draw.random() < 0.5 or now >= SECONDS:
         now = book(fleet, pool, nodes, now, now + 30, "A.teardown", "base.overhead", **held)
         return now, "succeeded" if now < SECONDS else "running", cause
@@ -217,7 +259,10 @@ def note_interruption(
     lost_seconds: int,
 ) -> None:
     cause, domain, source, confidence = fault
-    fleet.add("intervals.attribution", **held, **{"class": cause})
+    node = f"uid-{nodes[0]}" if domain == "infra" else None
+    fleet.add("intervals.attribution", **held, **{"class": cause}, node_uid=node)
+    incident = f"{held['job']}/{held['attempt']}"
+    fleet.add("intervals.incident_members", **held, node_uid=node, incident=incident)
     fleet.add(
         "ledger.interruptions",
         **held,
@@ -227,7 +272,7 @@ def note_interruption(
         domain=domain,
         confidence=confidence,
         competing=["net.eth"] if cause == "net.fabric" else [],
-        node_uid=f"uid-{nodes[0]}" if domain == "infra" else None,
+        node_uid=node,
         rule="S2 strongest evidence",
         lost_gpu_ms=lost_seconds * 1000 * GPUS * len(nodes),
     )

@@ -65,12 +65,16 @@ def test_a_doubtful_number_says_why_and_stays(said):
 @pytest.mark.parametrize(
     ("verdict", "words"),
     [
-        ("none", "Week before 98.0%: no detectable change (could have seen 6.0 points)"),
+        (
+            "none",
+            "Week before 98.0%, −8.0 points: no detectable change (could have seen 6.0 points)",
+        ),
         ("too_few", "Week before 98.0%: too few to compare"),
     ],
 )
 def test_what_chance_explains_is_no_change(said, verdict, words):
-    page = said(trends=[trend(verdict=verdict)])
+    change = None if verdict == "too_few" else -0.08
+    page = said(trends=[trend(verdict=verdict, change=change)])
 
     assert words in page
 
@@ -78,7 +82,7 @@ def test_what_chance_explains_is_no_change(said, verdict, words):
 @pytest.mark.parametrize(("verdict", "colour"), [("better", "met"), ("worse", "missed")])
 def test_only_a_verdict_has_a_colour(said, verdict, colour):
     page = said(trends=[trend(verdict=verdict)])
-    said_so = rf'Week before 98\.0%:\s*<span class="verdict verdict-{colour}">{verdict}</span>'
+    said_so = rf'98\.0%, −8\.0 points:\s*<span class="verdict verdict-{colour}">{verdict}</span>'
 
     assert re.search(said_so, page)
 

@@ -99,8 +99,12 @@ def test_writing_again_changes_nothing(week, files, tmp_path):
         assert getattr(again, name).read_bytes() == getattr(files, name).read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "digest.md",
+        "email.eml",
+        "email.html",
         "report.html",
         "report.json",
+        "report.prom",
+        "slack.json",
     ]
 
 
@@ -115,7 +119,7 @@ def test_digest_says_the_first_screen(files, report):
     digest = files.digest.read_text("utf-8")
     assert digest.startswith("# Goodput Week 48, 2026: 74.4% of paid GPU time\n")
     assert report["headline"]["sentence"] in digest
-    assert "| Job success | 81.7% | 67 of 82, 71.6% to 89.4%; below 99.5% |" in digest
+    assert "| Job success | 81.7% | 67 of 82 jobs; 95% interval 71.6–89.4%; below 99.5% |" in digest
 
 
 def test_hostile_digest_holds_no_markup(hostile_files):

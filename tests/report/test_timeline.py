@@ -29,10 +29,12 @@ def test_a_path_for_each_state_that_occurs():
     row = {"bucket_ms": 60_000, "cells": "ppp."}
     timeline = make_timeline(
         {
-            "node_timeline": [row, row | {"cells": "xx.p"}],
             "state_groups": groups,
             "window": {"start": "2026-11-23T00:00:00Z", "hours": 4 / 60},
-        }
+        },
+        [row, row | {"cells": "xx.p"}],
+        row_height=16,
+        bar_height=13,
     )
     assert (timeline["width"], timeline["height"]) == (4, 29)
     assert [(path["group"]["code"], path["d"]) for path in timeline["paths"]] == [

@@ -1,11 +1,16 @@
 """`goodput demo` end to end: the files, the real collectors, the build, the report, the table."""
 
 import pytest
+from grafana_queries import all_expressions
+from scraped import scraped
 
 from goodput.errors import UsageError
+from goodput.exposition import exposition
 from goodput.synth.compare import Cell, Comparison, Fact, render
 from goodput.synth.demo import run_demo
 from goodput.synth.loop.account import explain
+from goodput.warehouse.connection import connect
+from goodput.warehouse.export import read_families
 
 HOUR = 5040 * 3_600_000
 
@@ -40,6 +45,16 @@ def test_it_leaves_artefacts_a_lake_and_a_report(demo):
     folders = sorted(p.name for p in out.iterdir() if p.is_dir())
     assert folders == ["artefacts", "lake", "loop", "report"]
     assert len(said) == 6
+
+
+def test_every_panel_of_the_dashboards_finds_something_in_its_export(demo, tmp_path):
+    out, _, _ = demo
+    with connect(out / "lake" / "warehouse.duckdb", read_only=True) as con:
+        text = exposition(read_families(con))
+    with scraped(tmp_path, text) as prometheus:
+        found = {asked: prometheus.ask(asked) for asked in all_expressions("default")}
+    assert len(found) > 50
+    assert [asked for asked, rows in found.items() if not rows] == []
 
 
 def test_a_day_through_the_live_collectors_has_nothing_wrong(demo):

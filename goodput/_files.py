@@ -1,0 +1,20 @@
+"""Files that others read while they are written anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import uuid4
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Writes a file whole or not at all; a reader sees the old text or the new one.
+
+    What is half written has another ending and begins with a dot, so that nobody takes it for the
+    file. Lone surrogates cannot be written as UTF-8; a reader sees what stood there.
+    """
+    scratch = path.with_name(f".{path.name}.{uuid4().hex}")
+    try:
+        scratch.write_text(text, encoding="utf-8", errors="backslashreplace")
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)

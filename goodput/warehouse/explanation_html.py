@@ -1,0 +1,93 @@
+"""An explanation as a notebook shows it; its rows say what the cluster says and are escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from goodput.texts import html, html_table
+
+if TYPE_CHECKING:
+    from goodput.warehouse.explain import Explanation, Row
+
+_INTERRUPTION = (
+    "occurred_at",
+    "job",
+    "attempt",
+    "outcome",
+    "class",
+    "confidence",
+    "rule",
+    "competing",
+    "caused_by",
+    "lost_gpu_hours",
+)
+_EVIDENCE = (
+    "is_picked",
+    "observed_at",
+    "source",
+    "value",
+    "role",
+    "class",
+    "origin",
+    "origin_line",
+)
+_TIMELINE = (
+    "started_at",
+    "ended_at",
+    "state",
+    "cause",
+    "job",
+    "attempt",
+    "gpus",
+    "nodes",
+    "gpu_hours",
+)
+_OUTAGE = ("started_at", "ended_at", "gpu", "class", "planned", "action", "lost_gpu_hours")
+_SLOW = (
+    "started_at",
+    "ended_at",
+    "job",
+    "attempt",
+    "class",
+    "confidence",
+    "median_ms",
+    "baseline_ms",
+)
+
+
+def explanation_html(found: Explanation) -> str:
+    """Totals and losses open, evidence and the timeline behind a click."""
+    attempt = "" if found.attempt is None else f", attempt {found.attempt}"
+    facts = ", ".join(f"{name} {value}" for name, value in found.facts.items() if value)
+    parts = [
+        html("h4", f"{found.kind} {found.key}{attempt} in cluster {found.cluster}"),
+        html("p", facts),
+        html("b", "Where its GPU-hours went"),
+        html_table(found.totals, ("state", "cause", "gpu_hours")),
+        *_losses(found),
+        _folded(f"Timeline, {len(found.timeline)} rows (UTC)", found.timeline, _TIMELINE),
+    ]
+    return str(html("div", *parts))
+
+
+def _losses(found: Explanation) -> Iterator[Markup]:
+    if found.interruptions:
+        yield html("b", "Interruptions")
+        yield html_table(found.interruptions, _INTERRUPTION)
+    for row in found.interruptions:
+        name = f"Evidence: {row['job']}/{row['attempt']}, {len(row['evidence'])} observations"
+        yield _folded(name, row["evidence"], _EVIDENCE)
+    for title, rows, columns in (
+        ("Outages", found.outages, _OUTAGE),
+        ("Slow steps", found.slow_segments, _SLOW),
+    ):
+        if rows:
+            yield html("b", title)
+            yield html_table(rows, columns)
+
+
+def _folded(title: str, rows: list[Row], columns: tuple[str, ...]) -> Markup:
+    return html("details", html("summary", title), html_table(rows, columns))

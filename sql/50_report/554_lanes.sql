@@ -1,0 +1,120 @@
+-- What a node, or the GPUs of a job, did most, over the window cut into equal buckets: one letter of
+-- catalog.state_groups a bucket, a dot where there was none of it. Lanes are the nodes that cost
+-- most and the jobs that lost most. Short events inside a bucket do not show; the ledger has them.
+--
+-- grain: cluster, lane_kind, lane
+
+with grid as (
+    select
+        getvariable('window_start_ms') as start_ms,
+        getvariable('window_end_ms') - getvariable('window_start_ms') as span_ms,
+        greatest(
+            1000, (getvariable('window_end_ms') - getvariable('window_start_ms') + 671) // 672
+        ) as bucket_ms
+),
+
+nodes as (
+    select cluster, node_uid
+    from report.nodes
+    qualify row_number() over (
+        order by cost_gpu_hours desc, gpu_hours desc, cluster, node_uid
+    ) <= 300
+),
+
+jobs as (
+    select cluster, job
+    from report.jobs
+    qualify row_number() over (order by lost_gpu_hours desc, gpu_hours desc, cluster, job) <= 100
+),
+
+booked as (
+    select nodes.cluster, 'node' as lane_kind, nodes.node_uid as lane, booking.*
+    from ledger.bookings as booking
+    inner join ledger.device_groups as device using (group_id)
+    inner join nodes on device.cluster = nodes.cluster and device.node_uid = nodes.node_uid
+    union all
+    select jobs.cluster, 'job' as lane_kind, jobs.job as lane, booking.*
+    from ledger.bookings as booking
+    inner join intervals.pod_devices as held using (pod_id)
+    inner join staged.pods as pod on held.cluster = pod.cluster and held.pod_uid = pod.pod_uid
+    inner join jobs on pod.cluster = jobs.cluster and pod.job = jobs.job
+),
+
+pieces as (
+    select
+        booked.cluster,
+        booked.lane_kind,
+        booked.lane,
+        coalesce(states.state_group, 'unknown') as state_group,
+        booked.started_ms - grid.start_ms as started_ms,
+        booked.ended_ms - grid.start_ms as ended_ms,
+        booked.unit_ms / (booked.ended_ms - booked.started_ms) as units,
+        grid.bucket_ms
+    from booked
+    inner join ledger.charges as charge using (charge_id)
+    cross join grid
+    left join catalog.states as states on charge.state = states.state
+),
+
+spread as (
+    select
+        *,
+        unnest(range(started_ms // bucket_ms, (ended_ms - 1) // bucket_ms + 1)) as bucket
+    from pieces
+),
+
+filled as (
+    select
+        cluster,
+        lane_kind,
+        lane,
+        bucket,
+        state_group,
+        sum(
+            units * (
+                least(ended_ms, (bucket + 1) * bucket_ms) - greatest(started_ms, bucket * bucket_ms)
+            )
+        ) as amount
+    from spread
+    group by cluster, lane_kind, lane, bucket, state_group
+),
+
+dominant as (
+    select
+        filled.cluster,
+        filled.lane_kind,
+        filled.lane,
+        filled.bucket,
+        state_groups.code
+    from filled
+    inner join catalog.state_groups as state_groups using (state_group)
+    qualify row_number() over (
+        partition by filled.cluster, filled.lane_kind, filled.lane, filled.bucket
+        order by filled.amount desc, state_groups.position
+    ) = 1
+),
+
+lanes as (
+    select cluster, 'node' as lane_kind, node_uid as lane from nodes
+    union all
+    select cluster, 'job' as lane_kind, job as lane from jobs
+),
+
+cells as (
+    select
+        lanes.*,
+        grid.bucket_ms,
+        unnest(range(0, (grid.span_ms + grid.bucket_ms - 1) // grid.bucket_ms)) as bucket
+    from lanes
+    cross join grid
+)
+
+select
+    cells.cluster,
+    cells.lane_kind,
+    cells.lane,
+    min(cells.bucket_ms) as bucket_ms,
+    string_agg(coalesce(dominant.code, '.'), '' order by cells.bucket) as cells
+from cells
+left join dominant using (cluster, lane_kind, lane, bucket)
+group by cells.cluster, cells.lane_kind, cells.lane

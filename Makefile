@@ -12,7 +12,7 @@ READY_DEV := $(VENV)/.ready-dev
 EMULATORS := $(VENV)/emulators/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo test test-cluster lint format bench docs clean
+.PHONY: help setup dev demo test test-cluster lint format bench docs screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +58,9 @@ docs: $(READY) ## write the generated pages of docs/ and the dashboards anew
 	$(BIN)/python docs/make_data_dictionary.py
 	$(BIN)/python docs/make_prometheus_metrics.py
 	$(BIN)/python dashboards/grafana
+
+screenshots: $(READY_DEV) demo ## make the pictures of docs/ anew from the demo's report
+	$(BIN)/python docs/make_screenshots.py demo/report/report.html
 
 clean: ## remove the environment and what the demo made
 	rm -rf $(VENV) demo

@@ -213,8 +213,11 @@ def bench_prometheus(folder: Path) -> Iterator[Figure]:
         return
     short, pull, client = measured
     name = f"pull_{pull.samples}_prometheus_samples"
-    ratio = round(pull.rate / client.rate, 2)
-    yield Figure(name, round(pull.rate), "samples/second", round(client.rate), ratio)
+    for what, unit, value, base in (
+        ("", "samples/second", pull.rate, client.rate),
+        ("_cpu", "samples/cpu second", pull.cpu_rate, client.cpu_rate),
+    ):
+        yield Figure(name + what, round(value), unit, round(base), round(value / base, 2))
     for what, other in (("peak", client), ("peak_growth_from_2_hours", short)):
         ratio = round(pull.peak_mb / other.peak_mb, 2)
         yield Figure(f"{name}_{what}", round(pull.peak_mb), "MB", round(other.peak_mb), ratio)

@@ -27,12 +27,18 @@ class Pull:
 
     samples: int
     seconds: float
+    cpu_seconds: float
     peak_mb: float
 
     @property
     def rate(self) -> float:
         """Samples a second."""
         return self.samples / self.seconds
+
+    @property
+    def cpu_rate(self) -> float:
+        """Samples a second of the client's CPU."""
+        return self.samples / self.cpu_seconds
 
 
 def measure(folder: Path, hours: int) -> tuple[Pull, Pull, Pull] | None:
@@ -64,7 +70,7 @@ def _ask_client(url: str, hours: int) -> Pull:
 def _pull(hours: int, *words: str) -> Pull:
     used = run_module(*words)
     samples = NODES * CONDITIONS * len(STATUSES) * hours * _HOUR_MS // STEP_MS
-    return Pull(samples, used.seconds, used.peak_mb)
+    return Pull(samples, used.seconds, used.cpu_seconds, used.peak_mb)
 
 
 def fill(url: str, hours: int) -> None:

@@ -50,12 +50,7 @@ class Checkpoint:
 
 @dataclass(slots=True)
 class Phase:
-    """A named interval that is not a step.
-
-    Attributes:
-        end_ms: None where the file ends before it; it is `start_ms` where the file shows only the
-            end, since it begins within the phase.
-    """
+    """A named interval that is not a step."""
 
     kind: str
     start_ms: int
@@ -154,10 +149,6 @@ class Assembler:
     def finish(self, last_line: int, end: Stamp | None) -> list[Segment]:
         """Closes the last segment and returns all."""
         self._close(last_line, end.ms if end else self._now)
-        # The log may go on in another file, and there the phases end.
-        self._segment.phases += [
-            Phase(kind, at, None, line) for kind, (at, line) in self._open_phases.items()
-        ]
         return self.segments
 
     # --- attempts ---
@@ -358,18 +349,10 @@ class Assembler:
             opened = (self._now, event.line)
             self._now += elapsed
         end = time.ms if time else self._now
-        if end is None:
-            return
-        if opened is None and elapsed is not None:
+        if opened is None and elapsed is not None and end is not None:
             opened = (end - elapsed, event.line)
-        if opened is None and self._may_go_on(kind):
-            self._segment.phases.append(Phase(kind, end, end, event.line))
-        elif opened is not None and end > opened[0]:
+        if opened is not None and end is not None and end > opened[0]:
             self._segment.phases.append(Phase(kind, opened[0], end, opened[1]))
-
-    def _may_go_on(self, kind: str) -> bool:
-        """Whether a phase may have begun in the file before this one."""
-        return self._segment.index == 0 and all(p.kind != kind for p in self._segment.phases)
 
     def _at(self, event: Event) -> int | None:
         return event.time.ms if event.time else self._now

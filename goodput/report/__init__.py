@@ -1,7 +1,7 @@
 """The weekly report: one versioned result, and pages made from it alone.
 
-`write_report` reads a built warehouse and writes report.json and all that is made from it: the page,
-the digest, the Slack message, the mail, the textfile. The renderers need nothing but the result.
+`write_report` reads a built warehouse and writes report.json and all that is made from it: the
+page, the digest, the Slack message, the mail, the textfile. Renderers need nothing but the result.
 """
 
 from goodput.report.result import SCHEMA_VERSION, read_result

@@ -23,7 +23,7 @@ _NEWEST = f"""
     group by query
 """
 
-_PUBLISH_ROWS = 20_000
+_PUBLISH_ROWS = 10_000
 _MOST_HOURS = 24
 _MOST_PARTS = 60  # of an hour: minutes
 _USUAL_SAMPLES_AN_HOUR = 120  # of one series, at the usual 30 s

@@ -7,7 +7,14 @@
 --
 -- grain: cluster, job, attempt, rank
 
-with timed as (
+with gangs as (
+    select cluster, job, attempt
+    from observed.log_attempts
+    group by cluster, job, attempt
+    having count(distinct rank) >= 3
+),
+
+timed as (
     select
         owner.cluster,
         owner.job,
@@ -24,6 +31,11 @@ with timed as (
         max(step.run_id) as run_id
     from raw.log_steps as step
     inner join observed.log_attempts as owner using (cluster, log_id, segment)
+    semi join gangs
+        on
+            owner.cluster = gangs.cluster
+            and owner.job = gangs.job
+            and owner.attempt = gangs.attempt
     where owner.rank is not null and step.elapsed_ms is not null
     group by owner.cluster, owner.job, owner.attempt, owner.rank, step.last
 ),

@@ -108,7 +108,10 @@ def test_a_source_of_an_unknown_kind_is_a_usage_error(site, start, capsys):
     config = site / "goodput.toml"
     config.write_text(config.read_text().replace('"dump"', '"telepathy"'))
     assert start(collect, site) == errors.UsageError.exit_code
-    assert "there is no source of kind 'telepathy'; known are checkpoints, dump" in capsys.readouterr().err
+    assert (
+        "there is no source of kind 'telepathy'; known are checkpoints, dump"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_source_that_fails_does_not_keep_the_others_out(site, start, capsys):

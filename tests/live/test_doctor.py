@@ -99,7 +99,10 @@ def test_sources_are_looked_at_when_the_lake_is_not_there(tmp_path, kubeconfig):
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        ('kind = "telepathy"', "there is no source of kind 'telepathy'; known are checkpoints, dump"),
+        (
+            'kind = "telepathy"',
+            "there is no source of kind 'telepathy'; known are checkpoints, dump",
+        ),
         ('url = "http://x"', "there is no source of kind None"),
         ('kind = "loki"\nurl = "http://x"', "kind 'loki' cannot be used: Object missing required"),
         ('kind = "logs"\npaths = "a"', "kind 'logs' cannot be used: Expected `array`, got `str`"),

@@ -1,10 +1,8 @@
 """Whose log it is, which log supplies the steps, and what is united: sql/05_observed/2xx."""
 
-import json
 from datetime import UTC, datetime, timedelta
 
 DAY_TEXT = "2026-01-05T00:"
-DAY_MS = int(datetime(2026, 1, 5, tzinfo=UTC).timestamp() * 1000)
 
 
 def _line(seconds, text):
@@ -293,53 +291,4 @@ Affected ranks: {StragglerId(rank=5, node='train-1'), StragglerId(rank=9, node='
     assert sorted(observed.rows(query)) == [
         ("rank 5 on train-1", 5, "n1", "u-1", 60, 120),
         ("rank 9 on other", 9, None, None, 60, 120),
-    ]
-
-
-def _rank_logs(observed, seconds_by_rank, steps):
-    """A log of each rank, on a node of its own, that measures the rank's own work."""
-    for rank, seconds in enumerate(seconds_by_rank):
-        uid, end = f"u-{rank}", steps * 10 + 10
-        node = {"node_uid": f"n{rank}", "rank": rank}
-        observed.pod(uid, start=0, end=end, job="j", attempt=1, name=uid, **node)
-        text = "".join(
-            _line(n * 10, f"completed step: {n}, seconds: {seconds}") for n in range(1, steps + 1)
-        )
-        observed.log(f"logs/{uid}.log", text, pod_uid=uid)
-    observed.build()
-
-
-def test_a_rank_whose_own_log_shows_longer_steps_is_evidence_on_its_node(observed):
-    _rank_logs(observed, [5.0, 5.1, 7.5, 5.0], 6)
-    query = 'select value, rank, node_uid, "from", "to" from observed.evidence_rank_steps'
-    assert observed.rows(query) == [("rank 2", 2, "n2", 2.5, 60)]
-
-
-def test_ranks_in_lock_step_name_none(observed):
-    _rank_logs(observed, [5.0, 5.1, 5.2, 5.0], 6)
-    assert observed.rows("select count(*) from observed.evidence_rank_steps") == [(0,)]
-
-
-def test_few_steps_or_ranks_are_too_little_to_compare(observed):
-    _rank_logs(observed, [5.0, 5.1, 7.5], 4)
-    assert observed.rows("select count(*) from observed.evidence_rank_steps") == [(0,)]
-
-
-def _mlperf(seconds, kind, key, **metadata):
-    entry = {"namespace": "", "time_ms": DAY_MS + 1000 * seconds, "event_type": kind, "key": key}
-    more = {"value": None, "metadata": metadata}
-    return f":::MLLOG {json.dumps({**entry, **more})}\n"
-
-
-def test_a_phase_that_a_log_was_cut_in_has_its_begin_and_its_end(observed):
-    old = _mlperf(10, "INTERVAL_START", "eval_start") + _mlperf(15, "INTERVAL_END", "eval_stop")
-    begun = _mlperf(30, "INTERVAL_START", "eval_start")
-    ended = _mlperf(70, "INTERVAL_END", "eval_stop")
-    unended = _mlperf(90, "INTERVAL_START", "eval_start")
-    observed.log("J/train.log.1", old + begun, job="J", attempt=1)
-    observed.log("J/train.log", ended + unended, job="J", attempt=1)
-    observed.build()
-    assert observed.rows('select kind, start, "end" from observed.phases_log order by start') == [
-        ("eval", 10, 15),
-        ("eval", 30, 70),
     ]

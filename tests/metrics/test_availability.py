@@ -302,6 +302,34 @@ def test_what_fails_on_several_nodes_at_once_is_one_incident(model):
     )
 
 
+def test_failures_go_by_hardware(model):
+    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given(
+        "staged.nodes",
+        "cluster  node_uid  instance_type  gpu_model\nc  n1  p5  H100\nc  n2  p4  -",
+    )
+    model.given(
+        "rollups.node_health",
+        "cluster  node_uid  pool  service_ms\nc  n1  a  36_000_000\nc  n2  a  36_000_000",
+    )
+    model.given(
+        "rollups.node_failures",
+        "cluster  node_uid  class  incident\nc  n1  gpu.mem  x\nc  n1  gpu.mem  y",
+    )
+    model.expect(
+        "metrics.time_between_failures",
+        """
+        scope          scope_value  value  numerator  denominator
+        fleet          ''           10     20         2
+        pool           a            10     20         2
+        instance_type  p5           5      10         2
+        instance_type  p4           -      10         0
+        gpu_model      H100         5      10         2
+        """,
+        where="metric = 'mtbf_hours'",
+    )
+
+
 def test_without_failures_there_is_no_mean_time_but_a_rate_of_zero(model):
     model.given("staged.nodes", TWO_NODES)
     model.given("ledger.device_health", HEALTH)

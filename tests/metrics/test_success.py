@@ -317,3 +317,85 @@ def test_waiting_is_clipped_to_the_window_and_to_what_is_known(model):
         queue_gpu_hours  job    B            4      1
         """,
     )
+
+
+def test_success_goes_by_size_and_hardware(model):
+    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given(
+        "rollups.ended_jobs",
+        """
+        cluster  job  size  pool   instance_type  gpu_model  is_success  is_failure  domain
+        c        A    1-8   train  p5             H100       true        false       -
+        c        B    1-8   train  p5             H100       false       true        infra
+        c        C    9-64  train  p5             H100       true        false       -
+        c        D    -     -      -              -          true        false       -
+        """,
+    )
+    model.expect(
+        "metrics.success",
+        """
+        scope          scope_value  value  denominator
+        fleet          ''           3/4    4
+        job_size       1-8          1/2    2
+        job_size       9-64         1      1
+        pool           train        2/3    3
+        instance_type  p5           2/3    3
+        gpu_model      H100         2/3    3
+        """,
+        where="metric = 'job_success'",
+    )
+
+
+def test_attempts_weigh_what_they_held(model):
+    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given(
+        "rollups.attempts",
+        """
+        cluster  job  attempt  outcome    is_ended  is_first  domain
+        c        A    1        failed     true      true      infra
+        c        A    2        succeeded  true      false     -
+        c        B    1        running    false     true      -
+        """,
+    )
+    model.given(
+        "rollups.gpu_time",
+        """
+        cluster  member  job  attempt  is_allocated  unit_ms
+        c        c       A    1        true          25 gs
+        c        c       A    2        true          75 gs
+        c        c       B    1        true          99 gs
+        """,
+    )
+    model.expect(
+        "metrics.success",
+        """
+        value  numerator  denominator
+        0.75   75         100
+        """,
+        where="metric = 'attempt_success_gpu_hours'",
+    )
+
+
+def test_attempts_run_on_what_their_pods_stand_on(model):
+    model.given("staged.jobs", "cluster  job  kind      state\nc  A  training  running")
+    model.given("staged.attempts", "cluster  job  attempt  started_at\nc  A  1  00:00")
+    model.given(
+        "staged.nodes",
+        "cluster  node_uid  pool  instance_type  gpu_model\nc  n1  a  p5  H100\nc  n2  b  p5  -",
+    )
+    model.given(
+        "staged.pods",
+        """
+        cluster  pod_uid  job  attempt  role     rank  gpus  node_uid
+        c        p1       A    1        worker   0     8     n1
+        c        p2       A    1        worker   1     8     n2
+        c        p3       A    1        standby  -     8     n2
+        """,
+    )
+    model.expect(
+        "rollups.attempts",
+        """
+        job  gpus  size  pool  instance_type  gpu_model
+        A    16    9-64  a     p5             H100
+        """,
+    )

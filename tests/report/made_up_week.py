@@ -176,7 +176,7 @@ def note_attempt(
 def note_slowness(
     fleet: Fleet, nodes: list[str], attempt_id: int, held: dict[str, Any], began: int
 ) -> None:
-    """An hour of steps that took a quarter longer, laid to a node that others are slow with, too."""
+    """An hour of steps that took a quarter longer, laid to a node that others are slow with."""
     node = f"uid-{nodes[-1]}"
     fleet.add(
         "intervals.slow_segments",

@@ -38,7 +38,8 @@ def command(context: Context, files: tuple[str, ...], tz: str | None, output: st
     """Say of each log how its run ended, why, and which line shows it; no lake is needed.
 
     Plain, gzip and zstd are told by their content; - reads standard input. A log that just stops
-    is running if its last line is less than ten minutes old, else unknown.
+    is running if its last line is less than ten minutes old, else unknown. The confidence (0 to 99)
+    is in the class, or, where nothing failed, in the outcome.
     """
     from goodput.logs import LogHints
     from goodput.logs.classify import classify_log

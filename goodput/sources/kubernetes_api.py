@@ -331,10 +331,12 @@ class KubernetesApi:
                 preload_content=False,
             )
 
+        # A silence that is allowed, and then the headers.
+        longest = patience.read_s + patience.body_s
         try:
-            return within(patience.body_s, ask)
+            return within(longest, ask)
         except TimeoutError:
-            raise Unanswered(f"no answer began within {patience.body_s:g} s") from None
+            raise Unanswered(f"no answer began within {longest:g} s") from None
         except urllib3.exceptions.HTTPError as error:
             if error.args and isinstance(error.args[0], ssl.SSLCertVerificationError):
                 raise SourceUnreachable(

@@ -142,7 +142,7 @@ def test_an_answer_that_drips_is_cut_off(loki, ask, what):
     loki.drips = what
 
     with pytest.raises(SourceUnreachable, match="after 3 tries: its answer cannot be used"):
-        ask(answer_s=0.1)
+        ask(answer_s=0.5)
     assert len(loki.requests) == 3
 
 

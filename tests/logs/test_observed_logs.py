@@ -292,3 +292,32 @@ Affected ranks: {StragglerId(rank=5, node='train-1'), StragglerId(rank=9, node='
         ("rank 5 on train-1", 5, "n1", "u-1", 60, 120),
         ("rank 9 on other", 9, None, None, 60, 120),
     ]
+
+
+def _rank_logs(observed, seconds_by_rank, steps):
+    """A log of each rank, on a node of its own, that measures the rank's own work."""
+    for rank, seconds in enumerate(seconds_by_rank):
+        uid, end = f"u-{rank}", steps * 10 + 10
+        node = {"node_uid": f"n{rank}", "rank": rank}
+        observed.pod(uid, start=0, end=end, job="j", attempt=1, name=uid, **node)
+        text = "".join(
+            _line(n * 10, f"completed step: {n}, seconds: {seconds}") for n in range(1, steps + 1)
+        )
+        observed.log(f"logs/{uid}.log", text, pod_uid=uid)
+    observed.build()
+
+
+def test_a_rank_whose_own_log_shows_longer_steps_is_evidence_on_its_node(observed):
+    _rank_logs(observed, [5.0, 5.1, 7.5, 5.0], 6)
+    query = 'select value, rank, node_uid, "from", "to" from observed.evidence_rank_steps'
+    assert observed.rows(query) == [("rank 2", 2, "n2", 2.5, 60)]
+
+
+def test_ranks_in_lock_step_name_none(observed):
+    _rank_logs(observed, [5.0, 5.1, 5.2, 5.0], 6)
+    assert observed.rows("select count(*) from observed.evidence_rank_steps") == [(0,)]
+
+
+def test_few_steps_or_ranks_are_too_little_to_compare(observed):
+    _rank_logs(observed, [5.0, 5.1, 7.5], 4)
+    assert observed.rows("select count(*) from observed.evidence_rank_steps") == [(0,)]

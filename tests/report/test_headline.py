@@ -2,7 +2,13 @@
 
 import pytest
 
-from goodput.report.headline import judge_availability, judge_success, make_sentence
+from goodput.report.account import make_account
+from goodput.report.headline import (
+    judge_availability,
+    judge_success,
+    make_headline,
+    make_sentence,
+)
 
 
 def success(numerator, denominator, low, high):
@@ -104,3 +110,64 @@ def test_sentence_of_a_week_without_loss():
     assert make_sentence(headline(top_causes=[])).endswith(
         "Nothing was lost beyond normal overhead."
     )
+
+
+def fleet(metric, value, unit="ratio", cluster="x"):
+    return {
+        "metric": metric,
+        "scope": "fleet",
+        "scope_value": "",
+        "cluster": cluster,
+        "value": value,
+        "numerator": None,
+        "denominator": None,
+        "unit": unit,
+    }
+
+
+def first_screen(*metrics, classes=(), objectives=None):
+    account = make_account([{"unit_ms": 10 * 5040 * 3_600_000} | STATE], [GROUP], classes, [])
+    return make_headline(account, metrics, objectives or {}, [])
+
+
+STATE = {
+    "state": "I.no_demand",
+    "state_label": "Free",
+    "state_group": "no_demand",
+    "gpu_hours": 10.0,
+}
+GROUP = {"state_group": "no_demand", "label": "Free", "kind": "no_demand"}
+
+
+def test_money_lost_leaves_out_normal_overhead():
+    row = {"unit_ms": 0, "gpu_hours": 0.0}
+    classes = [
+        row | {"class": "gpu.lost", "lost_dollars": 12.5},
+        row | {"class": "app.code", "lost_dollars": None},
+        row | {"class": "base.overhead", "lost_dollars": 99.0},
+    ]
+    metrics = [fleet("cost_dollars", 400.0, "dollars"), fleet("priced_share", 0.8)]
+    assert first_screen(*metrics, classes=classes)["money"] == {
+        "cost_dollars": 400.0,
+        "lost_dollars": 12.5,
+        "priced_share": 0.8,
+    }
+    assert first_screen(classes=classes)["money"] is None
+
+
+def test_budgets_are_those_of_the_objectives():
+    metrics = [
+        fleet("job_success", 0.9),
+        fleet("success_budget_jobs", 0.5, "jobs"),
+        fleet("success_budget_burnt", 20.0),
+        fleet("availability_budget_hours", 2.0, "node-hours"),
+    ]
+    [budget] = first_screen(*metrics, objectives={"job_success": 0.995})["budgets"]
+    assert budget == {
+        "metric": "job_success",
+        "objective": 0.995,
+        "value": 0.9,
+        "budget": 0.5,
+        "unit": "jobs",
+        "burnt": 20.0,
+    }

@@ -191,12 +191,20 @@ def test_hostile_names_run_nothing_and_break_nothing(hostile_files, open_page):
     page.locator("#jobs-table").get_by_role("button", name="Held GPU-hours").click()
     wait_until(page, MORE_ROWS)
     page.locator(".incident summary").first.click()
+    wait_until(page, "document.querySelector('[data-lanes=lanes]').dataset.ready")
+    page.locator("[data-lanes=lanes] .lanes").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#status").text_content().startswith("<script>")
     assert opened.complaints == []
     assert opened.requests == [hostile_files.html.as_uri()]
     assert page.evaluate("window.hacked") is None
     assert page.locator("main img, main script:not([type='text/plain'])").count() == 0
     assert page.locator("#jobs-table tbody bdi").first.text_content().startswith("<script>")
     assert page.evaluate(WIDTH) == 1280
+    page.locator("#filters select[name=class]").select_option(index=1)
+    wait_until(page, "document.getElementById('filters').dataset.done !== undefined")
+    assert opened.complaints == []
+    assert page.evaluate("window.hacked") is None
 
 
 def test_hostile_names_fit_a_phone(hostile_files, open_page):

@@ -87,7 +87,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
 $(READY): $(BIN)/python pyproject.toml
-	@echo "installing goodput into $(VENV) (about 700 MB, a minute or two) …" >&2
+	@echo "installing goodput into $(VENV) (about 950 MB, a minute or two) …" >&2
 	@$(INSTALL) --editable .
 	@touch $@
 

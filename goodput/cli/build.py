@@ -34,11 +34,10 @@ def command(
     """Make every model for a window from the lake, then run the checks.
 
     Without a window it takes the last whole ISO week that the data reach, and says which. Exits
-    with 3 if a check of severity error found rows, with 4 if no GPU was paid for in the window; the
-    models are there all the same.
+    with 3 if a check of severity error found rows, with 4 if no GPU was paid for in the window:
+    then the build before it stays.
     """
     from goodput.warehouse.build import build
-    from goodput.warehouse.results import refuse_empty
     from goodput.warehouse.windows import chosen_words, default_window
 
     window, changed = chosen_window(start, end, week), parsed_params(params)
@@ -46,9 +45,9 @@ def command(
     if window is None:
         window = default_window(lake, as_of)
         say(chosen_words(window, as_of))
-    result = build(lake, window, as_of, {**context.settings.params, **changed})
+    params = {**context.settings.params, **changed}
+    result = build(lake, window, as_of, params, keep_empty=False)
     say(f"built {result.database}")
-    refuse_empty(result.database)
     report_checks(result.checks)
 
 
@@ -70,6 +69,8 @@ def report_checks(checks: list[CheckResult]) -> None:
     Raises:
         CheckFailed: one of them is of severity error.
     """
+    from goodput.warehouse.checks import outcome_words
+
     for check in checks:
         if check.rows:
             say(f"{check.severity}: {check.name}: {check.rows} rows. {check.description}")
@@ -77,7 +78,6 @@ def report_checks(checks: list[CheckResult]) -> None:
                 say(f"  goodput query 'from checks.{check.name}'")
     failed = [check.name for check in checks if check.failed]
     warned = sum(1 for check in checks if check.rows) - len(failed)
-    held = len(checks) - len(failed) - warned
-    say(f"{held} of {len(checks)} checks hold" + (f", {warned} warn" if warned else ""))
+    say(outcome_words(len(checks), len(failed), warned))
     if failed:
         raise CheckFailed(f"checks failed: {', '.join(failed)}; look at checks.<name> with query")

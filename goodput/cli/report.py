@@ -96,5 +96,5 @@ def _built(
 
         window = default_window(lake, as_of)
         say(chosen_words(window, as_of))
-    result = build(lake, window, as_of, context.settings.params)
+    result = build(lake, window, as_of, context.settings.params, keep_empty=False)
     return result.database, result.checks

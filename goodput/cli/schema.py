@@ -27,8 +27,11 @@ def command(context: Context, table: str | None, output: str) -> None:
         built = context.built_warehouse()
     except NoData:
         built = None
-    rows = [row for row in describe_columns(built) if table in (None, row.table)]
+    described = describe_columns(built)
+    rows = [row for row in described if table in (None, row.table)]
     if not rows:
-        raise UsageError(f"there is no table {table!r}; `goodput schema` lists them")
+        alike = sorted({row.table for row in described if row.table.endswith(f".{table}")})
+        hint = f"did you mean {' or '.join(alike)}?" if alike else "`goodput schema` lists them"
+        raise UsageError(f"there is no table {table!r}; {hint}")
     names = ("table", "column", "type", "unit", "meaning")
     print_rows(names, [(r.table, r.column, r.type, r.unit, r.meaning) for r in rows], output)

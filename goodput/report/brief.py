@@ -126,8 +126,8 @@ def _lost(headline: Row) -> Fact:
     value = words.hours(lost, decimals)
     dollars = f"{words.money(money['lost_dollars'])}; " if money else ""
     note = (
-        f"{dollars}{words.percent(lost / paid if paid else 0)} of paid, beyond "
-        f"{words.hours(headline['overhead_gpu_hours'], decimals)} of normal overhead"
+        f"{dollars}{words.percent(lost / paid if paid else 0)} of paid; "
+        f"{words.hours(headline['overhead_gpu_hours'], decimals)} more are normal overhead"
     )
     return Fact("GPU-hours lost", value, note)
 

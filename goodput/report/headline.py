@@ -68,7 +68,12 @@ def _goodput(fleet: dict[str, Row], topics: dict[str, Row]) -> Row:
         for name in names
     }
     share = _share(topics.get("unknown_time"))
-    return goodput | {"is_interval": share is not None and share > UNKNOWN_LIMIT}
+    spread = fleet.get("goodput_paid", {})
+    return goodput | {
+        "is_interval": share is not None and share > UNKNOWN_LIMIT,
+        "spread_low": spread.get("low"),
+        "spread_high": spread.get("high"),
+    }
 
 
 def _money(fleet: dict[str, Row], account: Account) -> Row | None:

@@ -66,6 +66,7 @@ def build(
     params: Mapping[str, str] | None = None,
     *,
     target: Path | None = None,
+    keep_empty: bool = True,
 ) -> BuildResult:
     """Builds the models of one window.
 
@@ -76,10 +77,12 @@ def build(
             None means now.
         params: overrides of the parameters in catalog/parameters.csv, as text.
         target: the database file to make; None means the lake's own, which queries read.
+        keep_empty: also keep a build of a window in which no GPU was paid for, in the place of the
+            one before it.
 
     Raises:
         UsageError: a parameter that does not exist or does not fit its type.
-        NoData: the window begins after the knowledge time.
+        NoData: the window begins after the knowledge time, or holds nothing and is not kept.
         SourceUnreachable: the lake's place does not answer.
     """
     if window.start >= (as_of or datetime.now(UTC)):
@@ -96,6 +99,8 @@ def build(
         try:
             known_at = _whole_ms(as_of or datetime.now(UTC))
             checks = _build_into(con, lake, window, known_at, params or {})
+            if not keep_empty:
+                _refuse_empty(con, window)
         finally:
             con.close()
         database = scratch.replace(target) if target else lake.install_warehouse(scratch)
@@ -133,6 +138,21 @@ def _sweep_scratch(folder: Path) -> None:
                 shutil.rmtree(left)
             else:
                 left.unlink()
+
+
+def _refuse_empty(con: duckdb.DuckDBPyConnection, window: Window) -> None:
+    if con.sql("select 1 from ledger.gpu_time limit 1").fetchall():
+        return
+    [(first,)] = con.sql("select min(paid_from) from staged.nodes").fetchall()
+    known = (
+        "it knows of no node; import or collect some"
+        if first is None
+        else f"its first node is from {first:%Y-%m-%d %H:%M}; take another window"
+    )
+    raise NoData(
+        f"no GPU was paid for from {window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M}"
+        f" UTC, as far as the lake knows: {known}"
+    )
 
 
 def _whole_ms(instant: datetime) -> datetime:

@@ -28,6 +28,12 @@ class CheckResult:
         return self.rows > 0 and self.severity == "error"
 
 
+def outcome_words(total: int, failed: int, warned: int) -> str:
+    """How many checks hold, and how many warn."""
+    held = total - failed - warned
+    return f"{held} of {total} checks hold" + (f", {warned} warn" if warned else "")
+
+
 def run_checks(con: duckdb.DuckDBPyConnection, models: list[Model]) -> list[CheckResult]:
     """Runs every check; stores what broke as checks.<name> and the outcome as checks.summary."""
     con.execute(f"create schema if not exists {CHECKS}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 
 from goodput.contract import quoted, raw_table
+from goodput.warehouse.checks import outcome_words
 from goodput.warehouse.connection import connect
 
 
@@ -35,13 +36,14 @@ def last_build(warehouse: Path | None) -> str:
             [(built, start, end, version)] = con.execute(
                 "select built_at, window_start, window_end, goodput_version from meta.build"
             ).fetchall()
-            [(total, failed)] = con.execute(
-                "select count(*), count(*) filter (where severity = 'error' and row_count > 0)"
+            [(total, failed, warned)] = con.execute(
+                "select count(*), count(*) filter (where severity = 'error' and row_count > 0),"
+                " count(*) filter (where severity <> 'error' and row_count > 0)"
                 " from checks.summary"
             ).fetchall()
     except duckdb.Error as error:
         return f"the last build cannot be read ({str(error).splitlines()[0]}); run `goodput build`"
     return (
         f"last build {built:%Y-%m-%d %H:%M} UTC with goodput {version}: "
-        f"{start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}, {total - failed} of {total} checks hold"
+        f"{start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}, {outcome_words(total, failed, warned)}"
     )

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from pathlib import Path
 
 import duckdb
 
 from goodput.errors import NoData, UsageError
-from goodput.warehouse.connection import connect
 
 METRIC_COLUMNS = (
     "metric",
@@ -25,28 +23,6 @@ METRIC_COLUMNS = (
     "window_end",
     "cluster",
 )
-
-
-def refuse_empty(warehouse: Path) -> None:
-    """Passes if a GPU was paid for in the window of a build.
-
-    Raises:
-        NoData: none was; it names since when the lake knows nodes.
-    """
-    with connect(warehouse, read_only=True) as con:
-        if con.sql("select 1 from ledger.gpu_time limit 1").fetchall():
-            return
-        [(start, end)] = con.sql("select window_start, window_end from meta.build").fetchall()
-        [(first,)] = con.sql("select min(paid_from) from staged.nodes").fetchall()
-    known = (
-        "it knows of no node; import or collect some"
-        if first is None
-        else f"its first node is from {first:%Y-%m-%d %H:%M}; take another window"
-    )
-    raise NoData(
-        f"no GPU was paid for from {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC, as far as"
-        f" the lake knows: {known}"
-    )
 
 
 def select_metrics(

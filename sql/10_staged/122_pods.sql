@@ -2,7 +2,8 @@
 --
 -- The earliest event of a kind fills a time that the pod's own row leaves open. GPUs are released
 -- at the earliest known end, and never later than the node object is gone. A pod that vanished was gone
--- at the latest when another was bound that would not have fitted beside it.
+-- at the latest when another was bound that would not have fitted beside it. One that was released when
+-- it was bound held nothing, but is a member of its gang all the same.
 --
 -- grain: cluster, pod_uid
 
@@ -147,4 +148,4 @@ select
     last_seen,
     gone_by
 from released
-where coalesce(released_at, 'infinity') > bound_at
+where coalesce(released_at, 'infinity') >= bound_at

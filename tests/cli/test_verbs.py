@@ -353,6 +353,10 @@ def test_a_window_in_which_nothing_was_paid_for_is_no_data(goodput, tables, mode
         " lake knows: its first node is from 2026-02-20 00:00; take another window"
     )
     assert goodput("build", "--week", "2026-W10").exit_code == 0
+    # What was built stays what is asked.
+    assert goodput("build", "--week", "2026-W02").exit_code == 4
+    kept = goodput("query", "-o", "csv", "select date(window_start) as day from meta.build")
+    assert kept.stdout == "day\n2026-03-02\n"
 
     (tables / "nodes.ndjson").unlink()
     (tables / "new").mkdir()
@@ -634,7 +638,7 @@ def test_doctor_lists_what_is_there_and_how_fresh(built, tables):
 
     assert result.exit_code == 0
     assert result.stderr.splitlines()[0].endswith("reachable, writable")
-    assert "2026-03-02 00:00 to 2026-03-09 00:00, 5 of 5 checks hold" in result.stderr
+    assert "2026-03-02 00:00 to 2026-03-09 00:00, 4 of 5 checks hold, 1 warn" in result.stderr
     assert json.loads(result.stdout)[0] == {
         "table_name": "jobs",
         "cluster": "default",

@@ -17,6 +17,9 @@ TABLES = {
         {"job": "J", "attempt": -7, "start": DAY, "end": DAY},
         {"job": "J", "attempt": LARGEST, "start": DAY},
     ],
+    "node_conditions": [
+        {"node_uid": "ghost", "type": "Ready", "status": "False", "from": DAY},
+    ],
     "pods": [
         {"pod_uid": "a", "job": "J", "attempt": -7, "node_uid": "n", "gpus": 9, "bound_at": DAY},
         {"pod_uid": "b", "job": "J", "attempt": 0, "node_uid": "n", "devices": [7], "gpus": 1},
@@ -48,5 +51,6 @@ def test_odd_rows_neither_stop_a_build_nor_break_a_check(tmp_path):
     assert "quarantined" not in imported.stderr
     assert built.exit_code == 0, built.stderr
     assert "warn: given_classes_are_known: 1 rows." in built.stderr
+    assert "warn: conditions_speak_of_known_nodes: 1 rows." in built.stderr
     assert "warn: step_logs_name_a_known_zone: 1 rows." in built.stderr
     assert paid.stdout == f"units\n{2 * 5040 * 7 * 24 * 3600 * 1000}\n"

@@ -210,6 +210,7 @@ NODES = {
             "name": "s",
             "uid": "s-1",
             "observed_at": at(0),
+            "is_deleted": False,
             "body": json.dumps(SLICE),
         }
     ],

@@ -241,8 +241,8 @@ def _lemons(con: duckdb.DuckDBPyConnection, weeks: float) -> Iterator[Advice]:
             event_count=count,
             is_recommended=row["is_lemon"] and not row["is_gone"],
             reason=(
-                f"{', '.join(row['classes'])}; odds of chance {row['p_value']:.2g}, "
-                f"{row['q_value']:.2g} among all nodes"
+                f"{', '.join(row['classes'])}; by chance at odds of {row['p_value']:.2g}, with all "
+                f"nodes looked at {row['q_value']:.2g}"
                 + ("; it is gone already" if row["is_gone"] else "")
             ),
             details={
@@ -328,7 +328,7 @@ def _hangs(con: duckdb.DuckDBPyConnection, weeks: float) -> Iterator[Advice]:
             max(0, seconds - proposed) * (gpus or 0) / 3600
             for seconds, gpus in zip(row["detections_s"], row["hung_gpus"], strict=True)
         )
-        known = "none" if row["recovered_s"] is None else f"{row['recovered_s']:.0f} s"
+        known = "none yet" if row["recovered_s"] is None else f"{row['recovered_s']:.0f} s"
         yield Advice(
             "hang_timeout",
             row["cluster"],
@@ -341,7 +341,7 @@ def _hangs(con: duckdb.DuckDBPyConnection, weeks: float) -> Iterator[Advice]:
             is_recommended=saved / weeks >= LEAST_GPU_HOURS and row["hang_count"] >= ENOUGH_HANGS,
             reason=(
                 f"{row['hang_gpu_hours']:.1f} GPU-hours hung until somebody ended the attempt; "
-                f"the longest silence that was none: {known}"
+                f"longest silence that training came back from: {known}"
             ),
             details={"job": row["job"], "detections_s": row["detections_s"]},
         )

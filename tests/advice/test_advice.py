@@ -105,7 +105,7 @@ def test_a_lemon_is_named_with_what_it_cost(model):
     # The exact interval of nine failures is 4.115 to 17.085.
     assert lemon.gain_low == pytest.approx(400 * 4.115 / 9, rel=1e-3)
     assert lemon.gain_high == pytest.approx(400 * 17.085 / 9, rel=1e-3)
-    assert lemon.reason == "gpu.lost; odds of chance 0.0001, 0.005 among all nodes"
+    assert lemon.reason == ("gpu.lost; by chance at odds of 0.0001, with all nodes looked at 0.005")
 
 
 def test_a_lemon_that_is_gone_need_not_be_removed(model):

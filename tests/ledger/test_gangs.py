@@ -10,9 +10,7 @@ def test_a_pod_that_was_gone_at_once_is_missed_by_its_gang(model, released):
     bench.settings("window 00:00 01:00")
     bench.given("nodes", "node_uid  gpus  registered_at\nn1        2     00:00")
     bench.given("jobs", "job  state\nA    running")
-    bench.given(
-        "attempts", "job  attempt  start  end  outcome\nA    1        00:00  -    running"
-    )
+    bench.given("attempts", "job  attempt  start  end  outcome\nA    1        00:00  -    running")
     bench.given(
         "pods",
         f"""

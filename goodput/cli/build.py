@@ -45,8 +45,8 @@ def command(
     if window is None:
         window = default_window(lake, as_of)
         say(chosen_words(window, as_of))
-    params = {**context.settings.params, **changed}
-    result = build(lake, window, as_of, params, keep_empty=False)
+    settings = {**context.settings.params, **changed}
+    result = build(lake, window, as_of, settings, keep_empty=False)
     say(f"built {result.database}")
     report_checks(result.checks)
 

@@ -41,7 +41,7 @@ def test_colours_of_the_dark_report_have_contrast(files, open_page, violations):
 def test_what_script_writes_has_no_barrier(files, open_page, violations):
     page = open_page(files.html, viewport={"width": 400, "height": 800}).page
     page.locator("#filters select[name=team]").select_option("vision")
-    wait_until(page, "document.getElementById('filters').dataset.done.includes('vision')")
+    wait_until(page, "document.getElementById('filters').dataset.done?.includes('vision')")
     page.locator("#causes .heat thead").get_by_role("button", name="Sum").click()
     page.locator("[data-lanes=lanes]").scroll_into_view_if_needed()
     wait_until(page, "document.querySelector('[data-lanes=lanes]').dataset.ready")

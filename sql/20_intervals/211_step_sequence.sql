@@ -1,8 +1,6 @@
 -- Step records in full, with the one before them in their attempt [2.5].
 --
--- record_id counts through all attempts, in the order of the attempt's records. cut_to is set where
--- the counter went back: positions above it are discarded before this record. Records of one run
--- follow each other without a gap in time or position.
+-- record_id counts through all attempts, in the order of the attempt's records.
 --
 -- grain: record_id
 -- kind: view
@@ -29,12 +27,7 @@ followed as (
 )
 
 select
-    record.* exclude (last_before, ended_before_ms),
-    case when not record.is_first then record.last_before end as prev_last,
-    case when not record.is_first then record.ended_before_ms end as prev_ended_ms,
-    case
-        when record.is_first and attempt.resume_step >= record.first then record.first - 1
-        when not record.is_first and record.last_before >= record.first then record.first - 1
-    end as cut_to
-from followed as record
-inner join intervals.lineage_attempts as attempt using (attempt_id)
+    * exclude (last_before, ended_before_ms),
+    case when not is_first then last_before end as prev_last,
+    case when not is_first then ended_before_ms end as prev_ended_ms
+from followed

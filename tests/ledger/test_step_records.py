@@ -161,8 +161,10 @@ def test_records_that_end_together_go_by_their_positions(one_attempt):
     )
     one_attempt.model.rebuild("intervals.step_sequence")
     assert one_attempt.model.con.execute(
-        "select first, last, prev_last, cut_to from intervals.step_sequence"
-    ).fetchall() == [(1, 1, None, None), (2, 3, 1, None), (3, 3, 3, 2)]
+        "select first, last, prev_last from intervals.step_sequence"
+    ).fetchall() == [(1, 1, None), (2, 3, 1), (3, 3, 3)]
+    # Only the last of them goes back.
+    one_attempt.model.expect("intervals.step_turns", "cut_to  is_first\n2       false")
 
 
 def test_settings_are_numbered_where_a_record_differs_from_its_attempt(bench):
@@ -240,13 +242,13 @@ def test_a_counter_that_goes_back_cuts_where_it_goes_back_to(bench):
     bench.model.expect(
         "intervals.step_sequence",
         """
-        attempt_id  first  is_first  prev_last  prev_ended_ms  cut_to
-        1           1      true      -          -              -
-        1           4      false     3          01:10          -
-        1           4      false     6          01:20          3
-        1           7      false     4          01:30          -
-        2           5      true      -          -              -
-        3           4      true      -          -              3
+        attempt_id  first  is_first  prev_last  prev_ended_ms
+        1           1      true      -          -
+        1           4      false     3          01:10
+        1           4      false     6          01:20
+        1           7      false     4          01:30
+        2           5      true      -          -
+        3           4      true      -          -
         """,
     )
     bench.model.expect(

@@ -24,9 +24,7 @@ paces as (
         record.attempt_id,
         coalesce(zones.zone, 0) as zone,
         record.setting_id,
-        list_sort(
-            list((record.ended_ms - record.started_ms) // (record.last - record.first + 1))
-        ) as paces
+        (record.ended_ms - record.started_ms) // (record.last - record.first + 1) as pace_ms
     from (
         select visible.*
         from intervals.visible_records as visible
@@ -35,7 +33,19 @@ paces as (
     left join intervals.record_zones as zones using (record_key)
     anti join intervals.touched_records using (record_key)
     where record.place > getvariable('warmup_rows') and not record.is_synthetic
-    group by record.attempt_id, coalesce(zones.zone, 0), record.setting_id
+),
+
+ranked as (
+    select
+        *,
+        row_number() over (partition by attempt_id, zone, setting_id order by pace_ms) as rank
+    from paces
+),
+
+sizes as (
+    select attempt_id, zone, setting_id, count(*) as pace_count
+    from paces
+    group by attempt_id, zone, setting_id
 ),
 
 draws as (
@@ -65,21 +75,27 @@ normals as (
     from draws
 ),
 
+drawn_ranks as (
+    select
+        normals.*,
+        greatest(1, least(sizes.pace_count, cast(
+            round((sizes.pace_count + 1 + sqrt(sizes.pace_count) * normals.rank_shift) / 2)
+            as bigint
+        ))) as rank
+    from normals
+    inner join sizes using (attempt_id, zone, setting_id)
+),
+
 baselines as (
     select
-        normals.lineage_id,
-        normals.world,
-        normals.config,
-        normals.draw,
-        min(
-            paces.paces[greatest(1, least(len(paces.paces), cast(
-                round((len(paces.paces) + 1 + sqrt(len(paces.paces)) * normals.rank_shift) / 2)
-                as bigint
-            )))]
-        ) as baseline_ms
-    from normals
-    inner join paces using (attempt_id, zone, setting_id)
-    group by normals.lineage_id, normals.world, normals.config, normals.draw
+        drawn.lineage_id,
+        drawn.world,
+        drawn.config,
+        drawn.draw,
+        min(ranked.pace_ms) as baseline_ms
+    from drawn_ranks as drawn
+    inner join ranked using (attempt_id, zone, setting_id, rank)
+    group by drawn.lineage_id, drawn.world, drawn.config, drawn.draw
 ),
 
 excesses as (

@@ -3,6 +3,9 @@
 -- at any instant, disruption_over_hours how long more were out than disruption_pct of them, rounded up,
 -- and disruption_blocked_gpu_hours the GPU time of unhealthy nodes and devices while the budget was used
 -- up, so that their repair had to wait. event_count is the largest number of nodes out at once.
+-- repair_blocked_seconds is how long Karpenter said that it refused to repair nodes of the pool
+-- (rollups.repair_refusals, of which event_count are the spans), out of the seconds in which events were
+-- seen; null where nobody listed any.
 --
 -- grain: cluster, metric, scope, scope_value
 
@@ -116,6 +119,19 @@ pools as (
     group by cluster, pool
 ),
 
+refused as (
+    select
+        pools.cluster,
+        pools.pool,
+        sum(refusal.ended_ms - refusal.started_ms) as blocked_ms,
+        count(refusal.started_ms) as refusal_count,
+        any_value(sight.seen_ms) as seen_ms
+    from pools
+    left join rollups.repair_refusals as refusal using (cluster, pool)
+    left join rollups.event_sight as sight using (cluster)
+    group by pools.cluster, pools.pool
+),
+
 figures as (
     select
         'disruption_max_share' as metric,
@@ -147,6 +163,18 @@ figures as (
         'GPU-hours' as unit
     from pools
     left join blocked using (cluster, pool)
+    union all by name
+    select
+        'repair_blocked_seconds' as metric,
+        cluster,
+        'pool' as scope,
+        pool as scope_value,
+        coalesce(blocked_ms, if(seen_ms is null, null, 0)) / 1000 as value,
+        blocked_ms / 1000 as numerator,
+        seen_ms / 1000 as denominator,
+        refusal_count as event_count,
+        'seconds' as unit
+    from refused
 )
 
 select * from metric_rows(figures)

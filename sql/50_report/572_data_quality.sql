@@ -118,14 +118,18 @@ looks as (
     select
         clusters.cluster,
         sources.basis,
-        sum(window_ms.length - coalesce(blind.blind_ms, 0)) as observed,
+        sum(case
+            when sources.basis = 'events' then coalesce(sight.seen_ms, 0)
+            else window_ms.length - coalesce(blind.blind_ms, 0)
+        end) as observed,
         sum(window_ms.length) as whole
     from rollups.clusters as clusters
-    cross join (values ('kubernetes'), ('prometheus'), ('logs')) as sources (basis)
+    cross join (values ('kubernetes'), ('events'), ('prometheus'), ('logs')) as sources (basis)
     cross join (
         select getvariable('window_end_ms') - getvariable('window_start_ms') as length
     ) as window_ms
     left join blind on clusters.member = blind.cluster and sources.basis = blind.basis
+    left join rollups.event_sight as sight on clusters.member = sight.cluster
     group by clusters.cluster, sources.basis
 ),
 

@@ -16,15 +16,15 @@ with cut_attempts as (
 
 first_records as (
     select
-        2 * (first_record_id + unnest(range(least(getvariable('warmup_rows'), record_count))))
-            as record_key
+        first_record_id - 1 + unnest(range(least(getvariable('warmup_rows'), record_count)))
+            as place
     from intervals.attempt_pace
 ),
 
 unclean as (
-    select record_key from intervals.touched_records
+    select record_key // 2 - 1 as place from intervals.touched_records where record_key % 2 = 0
     union
-    select record_key from first_records
+    select place from first_records
 ),
 
 clean as (
@@ -34,7 +34,7 @@ clean as (
         record.setting_id,
         position_ms(record.duration_ms, record.more_count) as position_ms
     from intervals.step_records as record
-    anti join unclean on 2 * (record.rowid + 1) = unclean.record_key
+    anti join unclean on record.rowid = unclean.place
     anti join cut_attempts using (attempt_id)
     where in_shard(record.attempt_id)
 

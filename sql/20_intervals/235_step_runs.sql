@@ -27,9 +27,10 @@ borders as (
 
 -- Those that continue the record before them: nothing but their fate makes them borders.
 seams as (
-    select record_key
+    select borders.record_key // 2 - 1 as place
     from borders
     anti join intervals.step_breaks as step on borders.record_key = 2 * step.record_id
+    where borders.record_key % 2 = 0
 ),
 
 begun as (
@@ -52,7 +53,7 @@ begun as (
         record.last - record.more_count - 1 as last_before,
         record.ended_ms - record.duration_ms as ended_before_ms
     from intervals.step_records as record
-    semi join seams on 2 * (record.rowid + 1) = seams.record_key
+    semi join seams on record.rowid = seams.place
 ),
 
 -- A run ends with the record before the next one.

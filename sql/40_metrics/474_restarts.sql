@@ -72,9 +72,9 @@ warmups as (
             * greatest(0, record.duration_ms - (1 + record.more_count) * first.position_ms)
         ) as gpu_ms
     from first_records as first
-    inner join intervals.step_records as record
-        on first.place = record.rowid and first.attempt_id = record.attempt_id
+    inner join intervals.step_records as record on first.place = record.rowid
     inner join rollups.clusters as clusters on first.cluster = clusters.member
+    where first.attempt_id = record.attempt_id
     group by clusters.cluster, first.attempt_id
 ),
 

@@ -27,24 +27,37 @@ jobs as (
     qualify row_number() over (order by lost_gpu_hours desc, gpu_hours desc, cluster, job) <= 100
 ),
 
+-- Numbered, since what fills them is sorted by the million.
+lanes as (
+    select row_number() over (order by cluster, lane_kind, lane) as lane_id, *
+    from (
+        select cluster, 'node' as lane_kind, node_uid as lane from nodes
+        union all
+        select cluster, 'job' as lane_kind, job as lane from jobs
+    )
+),
+
 booked as (
-    select nodes.cluster, 'node' as lane_kind, nodes.node_uid as lane, booking.*
+    select lanes.lane_id, booking.*
     from ledger.bookings as booking
     inner join ledger.device_groups as device using (group_id)
-    inner join nodes on device.cluster = nodes.cluster and device.node_uid = nodes.node_uid
+    inner join lanes
+        on
+            lanes.lane_kind = 'node'
+            and device.cluster = lanes.cluster
+            and device.node_uid = lanes.lane
     union all
-    select jobs.cluster, 'job' as lane_kind, jobs.job as lane, booking.*
+    select lanes.lane_id, booking.*
     from ledger.bookings as booking
     inner join intervals.pod_devices as held using (pod_id)
     inner join staged.pods as pod on held.cluster = pod.cluster and held.pod_uid = pod.pod_uid
-    inner join jobs on pod.cluster = jobs.cluster and pod.job = jobs.job
+    inner join lanes
+        on lanes.lane_kind = 'job' and pod.cluster = lanes.cluster and pod.job = lanes.lane
 ),
 
 pieces as (
     select
-        booked.cluster,
-        booked.lane_kind,
-        booked.lane,
+        booked.lane_id,
         coalesce(states.state_group, 'unknown') as state_group,
         booked.started_ms - grid.start_ms as started_ms,
         booked.ended_ms - grid.start_ms as ended_ms,
@@ -65,9 +78,7 @@ spread as (
 
 filled as (
     select
-        cluster,
-        lane_kind,
-        lane,
+        lane_id,
         bucket,
         state_group,
         sum(
@@ -76,28 +87,20 @@ filled as (
             )
         ) as amount
     from spread
-    group by cluster, lane_kind, lane, bucket, state_group
+    group by lane_id, bucket, state_group
 ),
 
 dominant as (
     select
-        filled.cluster,
-        filled.lane_kind,
-        filled.lane,
+        filled.lane_id,
         filled.bucket,
         state_groups.code
     from filled
     inner join catalog.state_groups as state_groups using (state_group)
     qualify row_number() over (
-        partition by filled.cluster, filled.lane_kind, filled.lane, filled.bucket
+        partition by filled.lane_id, filled.bucket
         order by filled.amount desc, state_groups.position
     ) = 1
-),
-
-lanes as (
-    select cluster, 'node' as lane_kind, node_uid as lane from nodes
-    union all
-    select cluster, 'job' as lane_kind, job as lane from jobs
 ),
 
 cells as (
@@ -116,5 +119,5 @@ select
     min(cells.bucket_ms) as bucket_ms,
     string_agg(coalesce(dominant.code, '.'), '' order by cells.bucket) as cells
 from cells
-left join dominant using (cluster, lane_kind, lane, bucket)
+left join dominant using (lane_id, bucket)
 group by cells.cluster, cells.lane_kind, cells.lane

@@ -7,12 +7,28 @@
 --
 -- grain: cluster, pod_uid
 
-with newest as (
-    select *
+-- Most pods are told of once: only what is told of again is put in order.
+with repeated as (
+    select cluster, pod_uid
     from gathered.pods
+    group by cluster, pod_uid
+    having count(*) > 1
+),
+
+newest as (
+    select pod.*
+    from gathered.pods as pod
+    anti join repeated using (cluster, pod_uid)
+
+    union all by name
+
+    select pod.*
+    from gathered.pods as pod
+    semi join repeated using (cluster, pod_uid)
     qualify row_number() over (
-        partition by cluster, pod_uid
-        order by ingested_at desc nulls last, run_id desc nulls last, row_id desc nulls last
+        partition by pod.cluster, pod.pod_uid
+        order by
+            pod.ingested_at desc nulls last, pod.run_id desc nulls last, pod.row_id desc nulls last
     ) = 1
 ),
 

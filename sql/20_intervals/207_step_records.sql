@@ -1,7 +1,8 @@
 -- Step records in order, each once, clamped into their attempt [0.3, 0.4].
 --
 -- Sorted once; every later table leans on that order, so that no window has to sort the steps
--- again, and a check proves it. A record without a start begins where the one before it ended.
+-- again, and a check proves it. A record without a start begins where the one before it ended. Times are
+-- clamped before they are sorted: every column that need not be carried through the sort shows.
 -- Kept narrow, since there are millions: step_sequence shows the records in full. Made a range of
 -- attempts at a time where steps are many; without the range it is the whole.
 --
@@ -32,13 +33,17 @@ with settled as (
 timed as (
     select
         attempt.attempt_id,
-        attempt.started_ms as attempt_started_ms,
         step.first,
         step.last,
-        epoch_ms(step.started_at) as given_start_ms,
-        epoch_ms(step.ended_at) as given_end_ms,
-        least(
-            epoch_ms(step.ended_at), coalesce(attempt.ended_ms, getvariable('forever_ms'))
+        case
+            when step.started_at is not null
+                then greatest(attempt.started_ms, epoch_ms(step.started_at))
+        end as started_ms,
+        greatest(
+            attempt.started_ms,
+            least(
+                epoch_ms(step.ended_at), coalesce(attempt.ended_ms, getvariable('forever_ms'))
+            )
         ) as ended_ms,
         step.setting_id
     from settled as step
@@ -52,7 +57,7 @@ timed as (
         )
     -- Of copies the one that names its setting is kept.
     order by
-        attempt.attempt_id, given_end_ms, step.last, step.first, given_start_ms, step.setting_id desc
+        attempt.attempt_id, ended_ms, step.last, step.first, started_ms, step.setting_id desc
 ),
 
 followed as (
@@ -60,24 +65,18 @@ followed as (
         *,
         lag(attempt_id) over () = attempt_id as is_follower,
         lag(ended_ms) over () as prev_ended_ms,
-        lag(given_end_ms) over () as prev_given_end_ms,
-        lag(given_start_ms) over () as prev_given_start_ms,
+        lag(started_ms) over () as prev_started_ms,
         lag(first) over () as prev_first,
         lag(last) over () as prev_last
     from timed
 ),
 
-clamped as (
+placed as (
     select
         attempt_id,
         first,
         last,
-        greatest(
-            attempt_started_ms,
-            coalesce(
-                given_start_ms, case when is_follower then prev_ended_ms end, given_end_ms
-            )
-        ) as started_ms,
+        coalesce(started_ms, case when is_follower then prev_ended_ms end, ended_ms) as started_ms,
         ended_ms,
         setting_id
     from followed
@@ -85,8 +84,8 @@ clamped as (
     where
         not coalesce(
             is_follower
-            and given_end_ms = prev_given_end_ms
-            and given_start_ms is not distinct from prev_given_start_ms
+            and ended_ms = prev_ended_ms
+            and started_ms is not distinct from prev_started_ms
             and first = prev_first
             and last = prev_last,
             false
@@ -100,5 +99,5 @@ select
     ended_ms,
     ended_ms - started_ms as duration_ms,
     setting_id
-from clamped
+from placed
 where ended_ms > started_ms

@@ -64,10 +64,21 @@ candidates as (
 ),
 
 -- Only the strongest counts, and fresh before latched [S2].
-strongest as (
-    select *
+heaviest as (
+    select
+        cluster,
+        job,
+        attempt,
+        max(2 * strength + cast(not is_old as integer)) as weight
     from candidates
-    qualify rank() over (partition by cluster, job, attempt order by strength desc, is_old) = 1
+    group by cluster, job, attempt
+),
+
+strongest as (
+    select candidates.*
+    from candidates
+    inner join heaviest using (cluster, job, attempt)
+    where 2 * candidates.strength + cast(not candidates.is_old as integer) = heaviest.weight
 ),
 
 near as (

@@ -3,7 +3,24 @@
 --
 -- grain: cluster, job, attempt, started_ms
 
-with placed as (
+-- What a slow record may still take before it is beyond the baseline. Slow records are few.
+with budgets as (
+    select
+        attempt_id,
+        started_ms,
+        slow_position_count * baseline_ms - cast(coalesce(
+            sum(ended_ms - started_ms) over (
+                partition by attempt_id, slow_order
+                order by started_ms
+                rows between unbounded preceding and 1 preceding
+            ),
+            0
+        ) as bigint) as budget_left_ms
+    from intervals.attempt_segments
+    where baseline_ms is not null and is_step and phase_kind is null
+),
+
+placed as (
     select
         segment.*,
         attempt.cluster,
@@ -23,27 +40,14 @@ with placed as (
         verdict.own_cause,
         coalesce(segment.state like 'A.lost.%', false) as is_lost,
         segment.state in ('A.productive.committed', 'A.productive.provisional') as is_productive,
-        case
-            when segment.baseline_ms is not null and segment.is_step and segment.phase_kind is null
-                then segment.slow_position_count * segment.baseline_ms - cast(coalesce(
-                    sum(
-                        case
-                            when segment.is_step and segment.phase_kind is null
-                                then segment.ended_ms - segment.started_ms
-                        end
-                    ) over (
-                        partition by segment.attempt_id, segment.slow_order
-                        order by segment.started_ms
-                        rows between unbounded preceding and 1 preceding
-                    ),
-                    0
-                ) as bigint)
-        end as budget_left_ms
+        budgets.budget_left_ms
     from intervals.attempt_segments as segment
     inner join intervals.lineage_attempts as attempt using (attempt_id)
     inner join intervals.gangs as gang using (cluster, job, attempt)
     inner join intervals.attempt_pace as pace using (attempt_id)
     inner join intervals.attempt_verdicts as verdict using (cluster, job, attempt)
+    left join budgets
+        on segment.attempt_id = budgets.attempt_id and segment.started_ms = budgets.started_ms
 ),
 
 -- The last part of a slow record, beyond the baseline, is A.slow [3.1].
@@ -143,6 +147,7 @@ judged as (
 
 paid as (
     select
+        attempt_id,
         cluster,
         job,
         attempt,
@@ -167,7 +172,7 @@ paid as (
 runs as (
     select
         *,
-        sum(is_new) over (partition by cluster, job, attempt order by started_ms) as run
+        sum(is_new) over (partition by attempt_id order by started_ms) as run
     from (
         select
             *,
@@ -181,14 +186,14 @@ runs as (
                 else 1
             end as is_new
         from paid
-        window in_attempt as (partition by cluster, job, attempt order by started_ms)
+        window in_attempt as (partition by attempt_id order by started_ms)
     )
 )
 
 select
-    cluster,
-    job,
-    attempt,
+    any_value(cluster) as cluster,
+    any_value(job) as job,
+    any_value(attempt) as attempt,
     min(started_ms) as started_ms,
     max(ended_ms) as ended_ms,
     any_value(state) as state,
@@ -196,4 +201,4 @@ select
     any_value(cause_job) as cause_job,
     any_value(cause_attempt) as cause_attempt
 from runs
-group by cluster, job, attempt, run
+group by attempt_id, run

@@ -74,25 +74,31 @@ slot_changes as (
 ),
 
 -- What waits, by the size of a workload: how many of each at every change of the queue.
-demand_changes as (
-    select cluster, pool, pods, gpus_per_pod, changed_ms, sum(change) as change
-    from (
-        select cluster, pool, pods, gpus_per_pod, started_ms as changed_ms, 1 as change
-        from workloads
-        union all
-        select cluster, pool, pods, gpus_per_pod, ended_ms, -1
-        from workloads
-    )
-    group by cluster, pool, pods, gpus_per_pod, changed_ms
+sizes as (
+    select
+        row_number() over (order by cluster, pool, pods, gpus_per_pod) as size_id,
+        *
+    from (select distinct cluster, pool, pods, gpus_per_pod from workloads)
 ),
 
-sizes as (
-    select distinct cluster, pool, pods, gpus_per_pod
-    from workloads
+demand_changes as (
+    select size_id, changed_ms, sum(change) as change
+    from (
+        select sizes.size_id, workloads.started_ms as changed_ms, 1 as change
+        from workloads
+        inner join sizes using (cluster, pool, pods, gpus_per_pod)
+        union all
+        select sizes.size_id, workloads.ended_ms, -1
+        from workloads
+        inner join sizes using (cluster, pool, pods, gpus_per_pod)
+    )
+    group by size_id, changed_ms
 ),
 
 demand_edges as (
-    select distinct cluster, pool, changed_ms from demand_changes
+    select distinct sizes.cluster, sizes.pool, demand_changes.changed_ms
+    from demand_changes
+    inner join sizes using (size_id)
 ),
 
 waiting as (
@@ -103,18 +109,13 @@ waiting as (
         size.pods,
         size.gpus_per_pod,
         sum(coalesce(demand.change, 0)) over (
-            partition by edge.cluster, edge.pool, size.pods, size.gpus_per_pod
+            partition by size.size_id
             order by edge.changed_ms
         ) as waiting_count
     from demand_edges as edge
     inner join sizes as size using (cluster, pool)
     left join demand_changes as demand
-        on
-            edge.cluster = demand.cluster
-            and edge.pool = demand.pool
-            and edge.changed_ms = demand.changed_ms
-            and size.pods = demand.pods
-            and size.gpus_per_pod = demand.gpus_per_pod
+        on size.size_id = demand.size_id and edge.changed_ms = demand.changed_ms
 ),
 
 -- If the smallest workload of a shape does not fit, none of that shape does.

@@ -18,12 +18,9 @@ with recursive queued as (
         pod.gpus,
         pod.unit_count,
         epoch_ms(pod.bound_at) as bound_ms,
+        pod.bound_at,
         end_ms(pod.released_at) as released_ms,
-        node.gpus as node_gpus,
-        row_number() over (
-            partition by pod.cluster, pod.node_uid
-            order by pod.bound_at, pod.pod_uid
-        ) as place
+        node.gpus as node_gpus
     from staged.pods as pod
     inner join staged.nodes as node using (cluster, node_uid)
     where pod.gpus > 0
@@ -38,7 +35,12 @@ simple_nodes as (
 ),
 
 searched as (
-    select queued.*
+    select
+        queued.*,
+        row_number() over (
+            partition by queued.cluster, queued.node_uid
+            order by queued.bound_at, queued.pod_uid
+        ) as place
     from queued
     anti join simple_nodes using (cluster, node_uid)
 ),
@@ -49,6 +51,7 @@ placed as (
         node_uid,
         cast(0 as bigint) as place,
         cast(null as varchar) as pod_uid,
+        cast(null as integer) as unit_count,
         cast([] as integer[]) as held,
         cast([] as struct(device integer, until_ms bigint, unit_count bigint)[]) as holdings
     from searched
@@ -61,6 +64,7 @@ placed as (
         searched.node_uid,
         searched.place,
         searched.pod_uid,
+        searched.unit_count,
         choice.held,
         list_concat(
             choice.holdings,
@@ -121,6 +125,7 @@ from (
         placed.cluster,
         placed.node_uid,
         placed.pod_uid,
+        placed.unit_count,
         placed.held as devices,
         list_sort(list_distinct(placed.held)) = cast(range(node.gpus) as integer[]) as is_whole
     from placed
@@ -129,7 +134,7 @@ from (
 
     union all
 
-    select cluster, node_uid, pod_uid, cast(range(node_gpus) as integer[]), true
+    select cluster, node_uid, pod_uid, unit_count, cast(range(node_gpus) as integer[]), true
     from queued
     semi join simple_nodes using (cluster, node_uid)
 )

@@ -61,9 +61,7 @@ holdings as (
         pod.unit_count
     from merged
     inner join ledger.pod_groups as held using (pod_id, profile_id)
-    inner join intervals.pod_devices as named using (pod_id)
-    inner join staged.pods as pod
-        on named.cluster = pod.cluster and named.pod_uid = pod.pod_uid
+    inner join intervals.pod_devices as pod using (pod_id)
 ),
 
 ordered as (

@@ -4,31 +4,36 @@
 --
 -- grain: cluster, metric, scope, scope_value
 
-with booked as (
+with hardware as (
+    select device.group_id, node.cluster, node.instance_type, node.gpu_model
+    from ledger.device_groups as device
+    inner join staged.nodes as node using (cluster, node_uid)
+),
+
+booked as (
     select
-        device.cluster,
-        device.node_uid,
+        hardware.cluster,
+        hardware.instance_type,
+        hardware.gpu_model,
         share.charge_id,
         sum(share.unit_ms) as unit_ms
     from ledger.charged_shares as share
-    inner join ledger.device_groups as device using (group_id)
-    group by device.cluster, device.node_uid, share.charge_id
+    inner join hardware using (group_id)
+    group by all
 ),
 
 cells as (
     select
         clusters.cluster,
         unnest([
-            {'scope': 'instance_type', 'scope_value': node.instance_type},
-            {'scope': 'gpu_model', 'scope_value': node.gpu_model}
+            {'scope': 'instance_type', 'scope_value': booked.instance_type},
+            {'scope': 'gpu_model', 'scope_value': booked.gpu_model}
         ], recursive := true),
         charge.state,
         charge.cause,
         booked.unit_ms
     from booked
     inner join ledger.charges as charge using (charge_id)
-    inner join staged.nodes as node
-        on booked.cluster = node.cluster and booked.node_uid = node.node_uid
     inner join rollups.clusters as clusters on booked.cluster = clusters.member
 ),
 

@@ -5,12 +5,22 @@
 --
 -- grain: cluster, metric, scope, scope_value
 
-with booked as (
+-- Few GPUs are shared at all: only theirs are summed.
+with shared_groups as (
+    select distinct share.group_id
+    from ledger.charged_shares as share
+    inner join intervals.pod_devices as held using (pod_id)
+    inner join staged.pods as pod on held.cluster = pod.cluster and held.pod_uid = pod.pod_uid
+    where pod.is_shared
+),
+
+booked as (
     select
         share.group_id,
         share.pod_id,
         sum(share.unit_ms) as unit_ms
     from ledger.charged_shares as share
+    semi join shared_groups using (group_id)
     group by share.group_id, share.pod_id
 ),
 

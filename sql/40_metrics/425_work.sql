@@ -5,7 +5,7 @@
 --
 -- grain: cluster, metric, scope, scope_value
 
-with scoped as (
+with cells as (
     select
         cluster,
         unnest([
@@ -21,6 +21,12 @@ with scoped as (
         is_productive,
         unit_ms
     from rollups.gpu_time
+),
+
+scoped as (
+    select cluster, scope, scope_value, state, is_productive, sum(unit_ms) as unit_ms
+    from cells
+    group by all
 ),
 
 named_states (metric, state) as (

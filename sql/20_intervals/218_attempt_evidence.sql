@@ -29,21 +29,39 @@ attempt_places as (
 
     union
 
-    select cluster, job, attempt, node_uid, gpu
-    from intervals.attempt_devices
+    select pod.cluster, pod.job, pod.attempt, pod.node_uid, device.gpu
+    from staged.pods as pod
     semi join intervals.attempt_onsets using (cluster, job, attempt)
-    semi join observed_devices using (cluster, node_uid, gpu)
+    inner join intervals.pod_devices as held using (cluster, pod_uid)
+    inner join observed_devices as device
+        on pod.cluster = device.cluster and pod.node_uid = device.node_uid
+    where list_contains(held.devices, device.gpu)
 ),
 
--- By the day, so that long histories of a node do not meet each other.
+-- By the day, so that long histories of a node do not meet each other. Conditions that last longer
+-- than two days are few: theirs is the day -1.
 place_days as (
     select
         place.*,
         onset.from_ms,
         onset.to_ms,
-        unnest(range(onset.from_ms // 86400000, onset.to_ms // 86400000 + 1)) as day
+        unnest(
+            list_append(range(onset.from_ms // 86400000, onset.to_ms // 86400000 + 1), -1)
+        ) as day
     from attempt_places as place
     inner join intervals.attempt_onsets as onset using (cluster, job, attempt)
+),
+
+condition_days as (
+    select
+        *,
+        unnest(
+            case
+                when ended_ms - started_ms > 2 * 86400000 then [-1]
+                else range(started_ms // 86400000, ended_ms // 86400000 + 1)
+            end
+        ) as day
+    from intervals.condition_repairs
 ),
 
 on_nodes as (
@@ -156,15 +174,18 @@ from_conditions as (
         condition.root,
         not is_fresh as is_old
     from intervals.attempt_onsets as onset
-    inner join attempt_places as place using (cluster, job, attempt)
-    inner join intervals.condition_repairs as condition
+    inner join place_days as place using (cluster, job, attempt)
+    inner join condition_days as condition
         on
             place.cluster = condition.cluster
             and place.node_uid = condition.node_uid
             and place.gpu is not distinct from condition.gpu
+            and place.day = condition.day
     where
         condition.started_ms <= onset.to_ms
         and condition.ended_ms > greatest(onset.from_ms, onset.started_ms)
+        -- Of the days on which both are, the first.
+        and condition.day in (-1, greatest(condition.started_ms, onset.from_ms) // 86400000)
 ),
 
 from_exits as (

@@ -25,7 +25,8 @@ from goodput.lake import Lake
 from goodput.report.document import Report
 from goodput.report.result import read_result
 from goodput.texts import html, html_table
-from goodput.warehouse.advice import SPARE_TARGET, Advice, advise
+from goodput.warehouse.advice import SPARE_TARGET, advise
+from goodput.warehouse.advice_rows import Advice
 from goodput.warehouse.connection import connect
 from goodput.warehouse.explain import Explanation, explain
 from goodput.warehouse.query import open_session

@@ -126,15 +126,21 @@ def rate_ratio(
     exposure_before: float,
     events_now: int,
     exposure_now: float,
+    *,
     confidence: float = 0.95,
+    dispersion: float = 1.0,
 ) -> RateRatio:
-    """Two Poisson counts compared, given their sum: exact, whatever the common rate.
+    """Two counts compared, given their sum: exact, whatever the common rate.
 
-    Given the sum, the later count is binomial with the later share of exposure. The p-value adds
-    up the outcomes that are no likelier than the one seen.
+    Given the sum, the later of two Poisson counts is binomial with the later share of exposure.
+    Counts with a dispersion above 1 are negative-binomial; then it is beta-binomial with that mean.
+    The p-value adds up the outcomes that are no likelier than the one seen.
+
+    Args:
+        dispersion: variance over mean of either count; 1 is a Poisson count.
 
     Raises:
-        ValueError: a negative count, or an exposure that is not positive.
+        ValueError: a negative count, an exposure that is not positive, or a dispersion below 1.
     """
     if min(events_before, events_now) < 0:
         raise ValueError(f"{min(events_before, events_now)} events cannot be")
@@ -143,17 +149,66 @@ def rate_ratio(
     total = events_before + events_now
     if total == 0:
         return RateRatio(math.nan, Interval(0.0, math.inf), 1.0)
-    share = clopper_pearson(events_now, total, confidence)
+    if dispersion < 1:
+        raise ValueError(f"a dispersion of {dispersion} is below that of a Poisson count")
+    chance = exposure_now / (exposure_before + exposure_now)
+    if dispersion == 1:
+        share = clopper_pearson(events_now, total, confidence)
+        p_value = binomial_p_value(events_now, total, chance)
+    else:
+        size = total / (dispersion - 1)
+        share = _clustered_share(events_now, total, size, confidence)
+        p_value = _no_likelier(events_now, _clustered_masses(total, chance, size))
     weight = exposure_before / exposure_now
     odds_low = share.low / (1 - share.low) if share.low < 1 else math.inf
     odds_high = share.high / (1 - share.high) if share.high < 1 else math.inf
     ratio = weight * events_now / events_before if events_before else math.inf
-    chance = exposure_now / (exposure_before + exposure_now)
-    return RateRatio(
-        ratio,
-        Interval(weight * odds_low, weight * odds_high),
-        binomial_p_value(events_now, total, chance),
+    return RateRatio(ratio, Interval(weight * odds_low, weight * odds_high), p_value)
+
+
+def _clustered_masses(trials: int, share: float, size: float) -> list[float]:
+    """The beta-binomial distribution of one of two negative-binomial counts, given their sum.
+
+    Args:
+        share: mean of the one over that of both.
+        size: the sizes of both added up; without bound it is the binomial distribution.
+    """
+    one, other = share * size, (1 - share) * size
+    whole = math.lgamma(trials + 1) + math.lgamma(size) - math.lgamma(trials + size)
+
+    def log_ways(count: int, part: float) -> float:
+        return math.lgamma(count + part) - math.lgamma(count + 1) - math.lgamma(part)
+
+    return [
+        math.exp(whole + log_ways(count, one) + log_ways(trials - count, other))
+        for count in range(trials + 1)
+    ]
+
+
+def _clustered_share(successes: int, trials: int, size: float, confidence: float) -> Interval:
+    """The shares that the outcome does not rule out, as Clopper and Pearson have them."""
+    tail = (1 - confidence) / 2
+
+    def at_most(count: int, probability: float) -> float:
+        """The share at which the count is at most so large with that probability."""
+        low, high = 0.0, 1.0
+        for _ in range(40):
+            share = (low + high) / 2
+            if math.fsum(_clustered_masses(trials, share, size)[: count + 1]) > probability:
+                low = share
+            else:
+                high = share
+        return (low + high) / 2
+
+    return Interval(
+        at_most(successes - 1, 1 - tail) if successes else 0.0,
+        at_most(successes, tail) if successes < trials else 1.0,
     )
+
+
+def _no_likelier(seen: int, masses: Sequence[float]) -> float:
+    """How likely an outcome is that is no likelier than the one seen."""
+    return min(1.0, math.fsum(mass for mass in masses if mass <= masses[seen] * (1 + 1e-9)))
 
 
 def binomial_p_value(successes: int, trials: int, chance: float) -> float:

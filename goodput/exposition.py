@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f]")
+_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f\ud800-\udfff]")
+_LIKE_ESCAPED = re.compile(r"\\(x[0-9a-f]{2}|u[0-9a-f]{4})")
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,7 @@ def exposition(families: Iterable[Family]) -> str:
 
 def _family_text(family: Family) -> str:
     lines = [f"# HELP {family.name} {_escaped(family.help)}", f"# TYPE {family.name} gauge"]
-    # Names that differ in nothing but what the format cannot carry would be one series twice, for
-    # which a scrape fails as a whole; the first stands for both.
+    # A series that is there twice makes a scrape fail as a whole; the first stands for both.
     series: dict[str, str] = {}
     for labels, value in family.samples:
         series.setdefault(_labels_text(labels), _number(value))
@@ -47,11 +47,20 @@ def _labels_text(labels: Mapping[str, str]) -> str:
 
 
 def _escaped(text: str, *, quotes: bool = False) -> str:
-    """A text of the cluster inside a line; what cannot stand in UTF-8 or ends parsers is shown."""
-    text = text.encode("utf-8", errors="backslashreplace").decode()
-    text = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    """A text of the cluster inside a line; what cannot stand in UTF-8 or ends parsers is shown.
+
+    Two texts are never written alike: one that looks as if something had been shown in it has its
+    backslashes doubled.
+    """
+    if _CONTROL.search(text) or _LIKE_ESCAPED.search(text):
+        text = _CONTROL.sub(_shown, text.replace("\\", r"\\"))
     text = text.replace("\\", r"\\").replace("\n", r"\n")
     return text.replace('"', r"\"") if quotes else text
+
+
+def _shown(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def _number(value: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -24,6 +25,22 @@ def clean(value: Any, limit: int = NAME_LIMIT) -> str:
     if len(text) > limit:
         text = text[: limit - 1] + "…"
     return CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun: `1 node`, `2 nodes`, `1,024 nodes`.
+
+    Args:
+        noun: for one of them.
+        plural: for more or none, where it does not just get an s.
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def did_you_mean(wanted: str, known: Iterable[str]) -> str:
+    """`; did you mean …` with up to three names that are close to the one asked for, or nothing."""
+    close = difflib.get_close_matches(wanted, list(known), n=3)
+    return f"; did you mean {', '.join(close)}" if close else ""
 
 
 def html(tag: str, *parts: Any) -> Markup:

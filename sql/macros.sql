@@ -19,6 +19,10 @@ create or replace macro is_bad_condition(type, status) as
         else status in ('True', 'Unknown')
     end;
 
+-- The kubelet ended a pod as its node was shut down: containers are then Completed, Error or OOMKilled at random.
+create or replace macro is_node_shutdown(reason) as
+    coalesce(reason in ('NodeShutdown', 'Shutdown', 'Terminated'), false);
+
 -- The instant of epoch milliseconds.
 create or replace macro instant_of(ms) as make_timestamptz(cast(ms as bigint) * 1000);
 
@@ -51,6 +55,17 @@ create or replace macro ratio(part, whole) as
 create or replace macro gpu_seconds(unit_ms) as cast(unit_ms as double) / 5040000;
 
 create or replace macro gpu_hours(unit_ms) as cast(unit_ms as double) / 18144000000;
+
+-- The scopes in which a job or attempt that ended counts; one without a value counts in none.
+create or replace macro ended_scopes(namespace, team, size, pool, instance_type, gpu_model) as [
+    {'scope': 'fleet', 'scope_value': ''},
+    {'scope': 'namespace', 'scope_value': namespace},
+    {'scope': 'team', 'scope_value': team},
+    {'scope': 'job_size', 'scope_value': size},
+    {'scope': 'pool', 'scope_value': pool},
+    {'scope': 'instance_type', 'scope_value': instance_type},
+    {'scope': 'gpu_model', 'scope_value': gpu_model}
+];
 
 -- The rows of a table or common table expression in the shape that all metrics have. It gives the
 -- columns that it has something to say in; the others are null.

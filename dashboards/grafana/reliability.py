@@ -161,5 +161,11 @@ def make() -> Json:
                 query(at("goodput_disruption_max_share_ratio", "pool"), "{{scope_value}}"),
                 about="Draining, under repair or not ready.",
             ),
+            course(
+                "Time that repair of a pool was blocked",
+                SECONDS,
+                query(at("goodput_repair_blocked_seconds", "pool"), "{{scope_value}}"),
+                about="What Karpenter said; no line where nobody listed its events.",
+            ),
         ],
     )

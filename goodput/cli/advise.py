@@ -57,7 +57,8 @@ def command(
     counts suffice for is recommended; --all, json and csv have the rest with the reason against it.
     """
     from goodput.cli.output import print_rows
-    from goodput.warehouse.advice import Advice, advise
+    from goodput.warehouse.advice import advise
+    from goodput.warehouse.advice_rows import Advice
     from goodput.warehouse.connection import connect
 
     with connect(context.built_warehouse(), read_only=True) as con:

@@ -69,11 +69,14 @@ def report_checks(checks: list[CheckResult]) -> None:
     Raises:
         CheckFailed: one of them is of severity error.
     """
+    from goodput.texts import counted
     from goodput.warehouse.checks import outcome_words
 
     for check in checks:
         if check.rows:
-            say(f"{check.severity}: {check.name}: {check.rows} rows. {check.description}")
+            say(
+                f"{check.severity}: {check.name}: {counted(check.rows, 'row')}. {check.description}"
+            )
             if " " not in check.name:
                 say(f"  goodput query 'from checks.{check.name}'")
     failed = [check.name for check in checks if check.failed]

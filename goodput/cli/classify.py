@@ -61,13 +61,10 @@ def command(context: Context, files: tuple[str, ...], tz: str | None, output: st
             errors.append(SourceUnreachable(f"cannot read {name}: {error.strerror or error}"))
             continue
         answers.append((name, verdict))
-        if verdict.damage is not None:
-            click.echo(
-                f"note: {name}: {verdict.damage.reason}, up to line {verdict.lines}", err=True
-            )
+        _note_unread(name, verdict)
     if output == "json":
         click.echo(json.dumps([answer(file, verdict) for file, verdict in answers], indent=1))
-    else:
+    elif answers:
         from goodput.cli.output import print_rows  # loads DuckDB, which JSON does without
 
         print_rows(_COLUMNS, [_row(file, verdict) for file, verdict in answers], "table")
@@ -77,6 +74,13 @@ def command(context: Context, files: tuple[str, ...], tz: str | None, output: st
         raise errors[0]
     if not any(verdict.bytes for _, verdict in answers):
         raise NoData("there is nothing in these files; name logs that have been written to")
+
+
+def _note_unread(name: str, verdict: LogVerdict) -> None:
+    for flaw in verdict.unread:
+        click.echo(f"note: {name}: {flaw.reason}, at line {flaw.line}", err=True)
+    if verdict.damage is not None:
+        click.echo(f"note: {name}: {verdict.damage.reason}, up to line {verdict.lines}", err=True)
 
 
 def _source(file: str) -> str | IO[bytes]:

@@ -33,6 +33,7 @@ def command(out: Path, seed: int) -> None:
     from goodput.synth.demo import run_demo
     from goodput.synth.loop.account import explain
 
+    say(f"this takes some two minutes; the report is there after one: {out}/report/report.html")
     demo = run_demo(out, seed, say)
     click.echo("Injected truth vs computed\n")
     click.echo(render(demo.comparison))

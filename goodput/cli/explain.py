@@ -19,6 +19,10 @@ _TIMELINE = (
 )  # fmt: skip
 
 
+# More lines than this are summed up first and come last.
+_SHORT = 10
+
+
 @click.command(
     short_help="Show the timeline of a job or node, and the reasons of each loss.",
     epilog="Example: goodput explain llama-70b/2",
@@ -55,8 +59,12 @@ def _print(found: Explanation) -> None:
         f"{found.kind} {shown(found.key)}{attempt} in cluster {shown(found.cluster)} ({facts})"
     )
     click.echo("\nWhere its GPU-hours went")
-    totals = [(row["state"], row["cause"], row["gpu_hours"]) for row in found.totals]
-    print_rows(("state", "cause", "gpu_hours"), totals, "table")
+    is_short = len(found.totals) <= _SHORT
+    if is_short:
+        _print_totals(found)
+    else:
+        sums = [(row["spent_on"], row["gpu_hours"], f"{row['share']:.1%}") for row in found.sums]
+        print_rows(("spent_on", "gpu_hours", "share"), sums, "table")
     click.echo("\nTimeline (UTC)")
     names = [name for name in _TIMELINE if found.timeline and name in found.timeline[0]]
     print_rows(names, [[row[name] for name in names] for row in found.timeline], "table")
@@ -72,6 +80,16 @@ def _print(found: Explanation) -> None:
         for loss in losses:
             for line in lines(loss):
                 click.echo(line)
+    if not is_short:
+        click.echo("\nGPU-hours by state and cause")
+        _print_totals(found)
+
+
+def _print_totals(found: Explanation) -> None:
+    from goodput.cli.output import print_rows
+
+    totals = [(row["state"], row["cause"], row["gpu_hours"]) for row in found.totals]
+    print_rows(("state", "cause", "gpu_hours"), totals, "table")
 
 
 def _interruption_lines(row: dict[str, Any]) -> Iterator[str]:
@@ -127,11 +145,14 @@ def _outage_lines(row: dict[str, Any]) -> Iterator[str]:
 
 def _incident_lines(row: dict[str, Any]) -> Iterator[str]:
     from goodput.cli.output import shown
+    from goodput.texts import counted
 
     place = f" on {shown(row['topology'])}" if row["topology"] else ""
     yield (
-        f"  {shown(row['incident'])}{place}: {len(row['nodes'])} nodes, "
-        f"{row['interruption_count']} interruptions, {row['outage_count']} outages, "
+        f"  {shown(row['incident'])}{place}: "
+        f"{counted(len(row['nodes']), 'node')}, "
+        f"{counted(row['interruption_count'], 'interruption')}, "
+        f"{counted(row['outage_count'], 'outage')}, "
         f"{row['lost_gpu_hours']:.2f} GPU-hours lost"
     )
 

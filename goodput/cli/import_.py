@@ -28,16 +28,17 @@ def command(context: Context, source: Path, cluster: str | None, strict: bool) -
     Importing the same files again adds nothing.
     """
     from goodput.sources.typed import import_files
+    from goodput.texts import counted
 
     lake = context.open_lake(create=True)
     result = import_files(lake, source, cluster=cluster or context.settings.cluster)
     for message in result.messages:
         say(message)
     for table, rows in result.rows_taken.items():
-        say(f"{table}: {rows} rows, {result.rows_added.get(table, 0)} of them new")
+        say(f"{table}: {counted(rows, 'row')}, {result.rows_added.get(table, 0)} of them new")
     if result.quarantined:
         say(f"{result.quarantined} quarantined: goodput query 'from quarantine'")
     if not any(result.rows_taken.values()):
         raise NoData(f"{source} has no row that could be taken; see the reasons above")
     if strict and result.quarantined:
-        raise CheckFailed(f"--strict: {result.quarantined} problems; the rest was taken")
+        raise CheckFailed(f"--strict: {counted(result.quarantined, 'problem')}; the rest was taken")

@@ -60,6 +60,7 @@ def command(
 
 def _print(warehouse: Path, metric: str | None, scope: str | None, output: str) -> None:
     from goodput.cli.output import print_result
+    from goodput.texts import counted
     from goodput.warehouse.connection import connect
     from goodput.warehouse.results import select_metrics
 
@@ -69,5 +70,8 @@ def _print(warehouse: Path, metric: str | None, scope: str | None, output: str) 
             left_out = rows.filter("scope in ('job', 'node')").shape[0]
             rows = rows.filter("scope not in ('job', 'node')")
             if left_out:
-                say(f"{left_out} rows of single jobs and nodes are left out; --scope job or node")
+                say(
+                    f"{counted(left_out, 'row')} of single jobs and nodes left out; "
+                    "--scope job or node shows them"
+                )
         print_result(rows, output)

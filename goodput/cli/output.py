@@ -159,7 +159,7 @@ def shown(value: Any) -> str:
     if isinstance(plain, str):
         text = plain
     elif isinstance(plain, float):
-        text = f"{plain:.6g}"
+        text = _plain_number(plain)
     else:
         text = json.dumps(plain, ensure_ascii=False)
     if text.isprintable():
@@ -167,6 +167,18 @@ def shown(value: Any) -> str:
     else:
         safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return safe if len(safe) <= _CELL_WIDTH else safe[: _CELL_WIDTH - 1] + "…"
+
+
+def _plain_number(value: float) -> str:
+    """Six digits that matter, and of a number that is larger all before the point; no exponents."""
+    if value and abs(value) < 1e-12:
+        return f"{value:.6g}"
+    if abs(value) >= 1e5:
+        return f"{value:.0f}" if abs(value) < 1e15 else f"{value:.6g}"
+    text = f"{value:.6g}"
+    if "e" not in text:
+        return text
+    return f"{value:.{5 - math.floor(math.log10(abs(value)))}f}".rstrip("0")
 
 
 def _is_number(text: str) -> bool:

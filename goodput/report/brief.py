@@ -138,7 +138,7 @@ def _success(success: Row, change: str) -> Fact:
         return Fact("Job success", counts, "too few for a rate")
     interval = f"95% interval {words.between(success['low'], success['high'])}"
     verdict = _SUCCESS.get(success["verdict"], "").format(words.percent(success["objective"]))
-    note = _joined(f"{counts} jobs", interval, verdict, change)
+    note = _joined(f"{counts} job{'s' * (success['ended'] != 1)}", interval, verdict, change)
     return Fact("Job success", words.percent(success["value"]), note, success["verdict"])
 
 

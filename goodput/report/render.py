@@ -73,6 +73,7 @@ def _environment(folder: Path, *, autoescape: bool) -> jinja2.Environment:
     environment.filters |= {
         "hours": words.hours,
         "count": words.count,
+        "counted": words.counted,
         "percent": words.percent,
         "share": words.share,
         "points": words.points,

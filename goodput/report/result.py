@@ -78,6 +78,7 @@ SECTIONS = {
         "order by lost_gpu_hours desc nulls last, cluster, job, attempt, interrupted_at"
     ),
     "restart_loops": "select * from report.restart_loops order by gpu_hours desc, cluster, job",
+    "failure_counts": "select * from report.failure_counts order by position",
     "not_observed": "select * from report.not_observed order by position",
     "data_quality": (
         "select * exclude (definition) from report.data_quality order by cluster, metric, basis"

@@ -11,6 +11,7 @@ from goodput import texts
 
 # Written alike on pages and in notebooks.
 NOTHING, NAME_LIMIT, clean = texts.NOTHING, texts.NAME_LIMIT, texts.clean
+counted = texts.counted
 
 # What makes markup, tables, mentions or links; a dash or a dot inside a name makes nothing.
 _MARKDOWN = re.compile(r"([\\`*{}\[\]<>|~&@]|\b_\B|\B_\b|\B_\B|:(?=//)|(?<=www)\.)")

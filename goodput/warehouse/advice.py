@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import duckdb
 
@@ -19,60 +18,29 @@ from goodput.checkpointing import (
     expected_ettr,
     first_order_ettr,
     practical_interval,
-    spares_needed,
     young_interval,
 )
 from goodput.errors import NoData
-from goodput.estimates import clopper_pearson, count_interval, rate_interval
-from goodput.suspicion import suspicions
+from goodput.estimates import clopper_pearson, rate_interval
+from goodput.texts import counted
+from goodput.warehouse.advice_rows import ENOUGH_FAILURES, Advice, Row, read_rows, window_hours
+from goodput.warehouse.node_advice import lemon_advice, spare_advice, suspect_advice
 
-ENOUGH_FAILURES = 5
 LEAST_GAIN = 0.005
 SPARE_TARGET = 0.99
 ENOUGH_RETRIES = 3
 ENOUGH_HANGS = 2
 LEAST_GPU_HOURS = 1.0
-SUSPECT_P = 0.05
+LEMONS_REPLAYED = 5
 _WEEK_HOURS = 168
-
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Advice:
-    """One change and its gain.
-
-    Attributes:
-        advice: checkpoint_interval, remove_node, watch_node, spare_nodes, hang_timeout, retry_rule.
-        subject: the job, node, pool or failure class that it is about, as people name it.
-        current: what is in force, in `unit`; None where that is not known.
-        proposed: what would be better, in `unit`.
-        gain_gpu_hours: what it would gain in a week, with the ends of its 95 % interval.
-        gain_money: the gain at the price of a GPU-hour; None without one.
-        event_count: the events that it rests on.
-        is_recommended: whether they suffice.
-        reason: why, or why not.
-        details: the other numbers that went in.
-    """
-
-    advice: str
-    cluster: str
-    subject: str
-    current: float | None = None
-    proposed: float | None = None
-    unit: str = ""
-    gain_gpu_hours: float | None = None
-    gain_low: float | None = None
-    gain_high: float | None = None
-    gain_money: float | None = None
-    event_count: int = 0
-    is_recommended: bool = False
-    reason: str = ""
-    details: Row = field(default_factory=dict)
 
 
 def advise(
-    con: duckdb.DuckDBPyConnection, *, price: float | None = None, target: float = SPARE_TARGET
+    con: duckdb.DuckDBPyConnection,
+    *,
+    price: float | None = None,
+    target: float = SPARE_TARGET,
+    replays: int = LEMONS_REPLAYED,
 ) -> list[Advice]:
     """All advice that a build gives, what is recommended and gains most first.
 
@@ -81,17 +49,19 @@ def advise(
         price: money per GPU-hour; None takes the mean price of the cluster's GPUs, if the build
             knows prices.
         target: the share of time in which no failed node shall lack a spare.
+        replays: of how many lemons the gain is that of the window replayed without their failures;
+            of the others it is all that they cost, which is more than their absence would save.
 
     Raises:
         NoData: the build is older than the tables this reads.
     """
     try:
-        weeks = _window_hours(con) / _WEEK_HOURS
+        weeks = window_hours(con) / _WEEK_HOURS
         found = [
             *_checkpoints(con, weeks),
-            *_lemons(con, weeks),
-            *_suspects(con),
-            *_spares(con, target),
+            *lemon_advice(con, weeks, replays),
+            *suspect_advice(con),
+            *spare_advice(con, target),
             *_hangs(con, weeks),
             *_retries(con, weeks),
         ]
@@ -138,7 +108,7 @@ def _prices(con: duckdb.DuckDBPyConnection) -> dict[str, float]:
 
 
 def _checkpoints(con: duckdb.DuckDBPyConnection, weeks: float) -> Iterator[Advice]:
-    for row in _rows(con, "report.checkpoint_habits", "cluster, job"):
+    for row in read_rows(con, "report.checkpoint_habits", "cluster, job"):
         yield _checkpoint(row, weeks)
 
 
@@ -155,7 +125,7 @@ def _checkpoint(row: Row, weeks: float) -> Advice:
         details={"job": row["job"], "rate_basis": row["rate_basis"], "nodes": row["node_count"]},
     )
     if count < ENOUGH_FAILURES or not hours:
-        few = f"too few interruptions: {count}, {ENOUGH_FAILURES} are needed"
+        few = f"too few interruptions: {count} of the {ENOUGH_FAILURES} that are needed"
         return replace(advice, reason=few)
     if row["interval_s"] is None or not row["interval_s"] > 0:
         return replace(advice, reason="its checkpoint interval is not observed")
@@ -165,12 +135,12 @@ def _checkpoint(row: Row, weeks: float) -> Advice:
 
 
 def _with_interval(advice: Advice, row: Row, weeks: float) -> Advice:
-    now, save = row["interval_s"], row["save_s"]
+    now, save, count = row["interval_s"], row["save_s"], row["failure_count"]
     restart = (row["restart_s"] or 0) + max(0, row["queue_s"] or 0)
     exposure = row["exposure_hours"] * 3600
-    rate = row["failure_count"] / exposure
+    rate = count / exposure
     better = practical_interval(save, 1 / rate, row["step_s"])
-    ends = rate_interval(row["failure_count"], exposure)
+    ends = rate_interval(count, exposure)
     low, point, high = (
         expected_ettr(at, restart, better, save) - expected_ettr(at, restart, now, save)
         for at in (ends.low, rate, ends.high)
@@ -196,7 +166,7 @@ def _with_interval(advice: Advice, row: Row, weeks: float) -> Advice:
         gain_low=min(low, point, high) * hours,
         gain_high=max(low, point, high) * hours,
         is_recommended=is_sure and not is_bound,
-        reason=f"{row['failure_count']} interruptions ({basis}); {verdict}",
+        reason=f"{counted(count, 'interruption')} ({basis}); {verdict}",
         details={
             **advice.details,
             "save_s": save,
@@ -215,112 +185,8 @@ def _with_interval(advice: Advice, row: Row, weeks: float) -> Advice:
     )
 
 
-def _lemons(con: duckdb.DuckDBPyConnection, weeks: float) -> Iterator[Advice]:
-    signals = (
-        "excluding_job_count",
-        "xid_count",
-        "repair_count",
-        "outage_count",
-        "multi_node_failure_count",
-        "single_node_failure_count",
-        "single_node_failure_rate",
-    )
-    for row in _rows(con, "report.lemon_nodes", "q_value, cluster, node_uid"):
-        count, gain = row["failure_count"], row["cost_gpu_hours"] / weeks
-        chance = count_interval(count)
-        yield Advice(
-            "remove_node",
-            row["cluster"],
-            row["node_name"],
-            current=count,
-            proposed=0,
-            unit="failures in 28 days",
-            gain_gpu_hours=gain,
-            gain_low=gain * chance.low / count,
-            gain_high=gain * chance.high / count,
-            event_count=count,
-            is_recommended=row["is_lemon"] and not row["is_gone"],
-            reason=(
-                f"{', '.join(row['classes'])}; by chance at odds of {row['p_value']:.2g}, with all "
-                f"nodes looked at {row['q_value']:.2g}"
-                + ("; it is gone already" if row["is_gone"] else "")
-            ),
-            details={
-                "node_uid": row["node_uid"],
-                "exposure_hours": row["exposure_hours"],
-                "p_value": row["p_value"],
-                "q_value": row["q_value"],
-                **{name: row[name] for name in signals},
-            },
-        )
-
-
-def _suspects(con: duckdb.DuckDBPyConnection) -> Iterator[Advice]:
-    names = {
-        (cluster, node): name
-        for cluster, node, name in con.execute(
-            "select cluster, node_uid, name from staged.nodes"
-        ).fetchall()
-    }
-    clusters: dict[str, tuple[list[list[str]], list[bool]]] = {}
-    for row in _rows(con, "report.unattributed_gangs", "cluster, job, attempt"):
-        gangs, failed = clusters.setdefault(row["cluster"], ([], []))
-        gangs.append(row["nodes"])
-        failed.append(row["is_failed"])
-    for cluster, (gangs, failed) in sorted(clusters.items()):
-        for one in suspicions(gangs, failed):
-            if one.p_value > SUSPECT_P:
-                continue
-            yield Advice(
-                "watch_node",
-                cluster,
-                names.get((cluster, one.node), one.node),
-                current=one.score,
-                unit="suspicion",
-                event_count=one.failure_count,
-                reason=(
-                    f"in {one.failure_count} gangs that failed for no known reason; odds of chance "
-                    f"{one.p_value:.2g}; test it before you take it out"
-                ),
-                details={"node_uid": one.node, "p_value": one.p_value},
-            )
-
-
-def _spares(con: duckdb.DuckDBPyConnection, target: float) -> Iterator[Advice]:
-    window = _window_hours(con)
-    for row in _rows(con, "report.pool_failures", "cluster, pool"):
-        count = row["failure_count"]
-        if not count:
-            continue
-        load = row["out_hours"] / window
-        chance = count_interval(count)
-        low, high = (
-            spares_needed(load * events / count, target) for events in (chance.low, chance.high)
-        )
-        yield Advice(
-            "spare_nodes",
-            row["cluster"],
-            row["pool"],
-            proposed=spares_needed(load, target),
-            unit="nodes",
-            event_count=count,
-            is_recommended=count >= ENOUGH_FAILURES,
-            reason=(
-                f"{load:.2f} nodes are out for a failure at a time; for {target:.1%} of the time "
-                f"{low} to {high} spares suffice"
-            ),
-            details={
-                "nodes": row["node_count"],
-                "load": load,
-                "target": target,
-                "proposed_low": low,
-                "proposed_high": high,
-            },
-        )
-
-
 def _hangs(con: duckdb.DuckDBPyConnection, weeks: float) -> Iterator[Advice]:
-    for row in _rows(con, "report.hang_detection", "cluster, job"):
+    for row in read_rows(con, "report.hang_detection", "cluster, job"):
         # Twice the longest silence that was none: a time-out that fires in it would cost a restart.
         longest = max(row["shortest_hang_s"], row["recovered_s"] or 0)
         proposed = 10 * math.ceil(2 * longest / 10)
@@ -348,7 +214,7 @@ def _hangs(con: duckdb.DuckDBPyConnection, weeks: float) -> Iterator[Advice]:
 
 
 def _retries(con: duckdb.DuckDBPyConnection, weeks: float) -> Iterator[Advice]:
-    for row in _rows(con, "report.retries", "cluster, class"):
+    for row in read_rows(con, "report.retries", "cluster, class"):
         count, helped = row["retry_count"], row["helped_count"]
         if not count or helped == count:
             continue
@@ -365,21 +231,9 @@ def _retries(con: duckdb.DuckDBPyConnection, weeks: float) -> Iterator[Advice]:
             event_count=count,
             is_recommended=helped == 0 and (not by_itself or count >= ENOUGH_RETRIES),
             reason=(
-                f"{helped} of {count} retries got further (at most {chance.high:.0%} may); "
+                f"{helped} of {counted(count, 'retry', 'retries')} got further "
+                f"(at most {chance.high:.0%} may); "
                 + rule.get(row["retry_default"], "let a person look before the next retry")
             ),
             details={"domain": row["domain"], "share_low": chance.low, "share_high": chance.high},
         )
-
-
-def _window_hours(con: duckdb.DuckDBPyConnection) -> float:
-    hours: float = con.execute(
-        "select (epoch_ms(window_end) - epoch_ms(window_start)) / 3600000 from meta.build"
-    ).fetchall()[0][0]
-    return hours
-
-
-def _rows(con: duckdb.DuckDBPyConnection, table: str, order: str) -> list[Row]:
-    result = con.execute(f"select * from {table} order by {order}")
-    names = [column[0] for column in result.description or []]
-    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]

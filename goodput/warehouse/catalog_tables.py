@@ -8,6 +8,7 @@ import duckdb
 
 from goodput._resources import CATALOG_KEYS, catalog_folders
 from goodput.errors import UsageError
+from goodput.warehouse.connection import in_a_sentence
 
 
 def load_catalog(con: duckdb.DuckDBPyConnection) -> None:
@@ -43,7 +44,9 @@ def _lay_over(con: duckdb.DuckDBPyConnection, name: str, key: tuple[str, ...], p
             f"select *, 1000000 + row_number() over () as catalog_order from own"
         )
     except duckdb.Error as error:
-        raise UsageError(f"{path} cannot be used: {error}; see the shipped table") from None
+        raise UsageError(
+            f"{path} cannot be used: {in_a_sentence(error)}; see the shipped table"
+        ) from None
 
 
 def _make_signature_macros(con: duckdb.DuckDBPyConnection) -> None:

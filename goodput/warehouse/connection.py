@@ -26,3 +26,14 @@ def connect(
     con = duckdb.connect(str(database), read_only=read_only, config=config)
     con.execute("set TimeZone = 'UTC'")
     return con
+
+
+def in_a_sentence(error: duckdb.Error) -> str:
+    """What DuckDB says, without the class of the error and the picture of the statement."""
+    said = str(error).strip().partition("\n\nLINE ")[0]
+    _, found, rest = said.partition(" Error: ")
+    first, *hints = [line.strip().rstrip("!.") for line in (rest if found else said).splitlines()]
+    first = first.replace(" with name ", " ").replace(" in FROM clause", "")
+    for hint in filter(None, hints):
+        first += f"; {hint[0].lower()}{hint[1:]}".replace("candidate bindings:", "there is")
+    return first[:1].lower() + first[1:]

@@ -46,9 +46,8 @@ def fill_intervals(con: duckdb.DuckDBPyConnection) -> None:
 
     A bound that does not exist (nothing ended, no exposure) or is infinite stays null.
     """
-    entries = _entries()
     kinds = {name: kind for name, kind in interval_kinds().items() if kind in _ESTIMATORS}
-    dispersions = _dispersions(con, {entry.get("dispersion") for entry in entries.values()})
+    dispersions = overdispersions(con)
     for table in _metric_tables(con):
         statistics = con.execute(
             f"select distinct metric, cluster, numerator, denominator from {table} "
@@ -57,7 +56,7 @@ def fill_intervals(con: duckdb.DuckDBPyConnection) -> None:
         ).fetchall()
         bounds = []
         for metric, cluster, numerator, denominator in statistics:
-            dispersion = dispersions.get((entries[metric].get("dispersion"), cluster), 1.0)
+            dispersion = dispersions.get((metric, cluster), 1.0)
             found = _ESTIMATORS[kinds[metric]](numerator, denominator, dispersion)
             bounds.append((metric, cluster, numerator, denominator, *_ends(found)))
         _set(con, table, ("metric", "cluster", "numerator", "denominator"), bounds)
@@ -69,23 +68,30 @@ def interval_kinds() -> dict[str, str]:
     return {name: entry["interval"] for name, entry in _entries().items() if "interval" in entry}
 
 
-def _entries() -> dict[str, dict[str, str]]:
-    return tomllib.loads((catalog_dir() / "metrics.toml").read_text(encoding="utf-8"))
-
-
-def _dispersions(
-    con: duckdb.DuckDBPyConnection, metrics: set[str | None]
-) -> dict[tuple[str | None, str], float]:
-    """The dispersion of each such metric and cluster in which events come in clusters."""
-    return {
-        (metric, cluster): value
+def overdispersions(con: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], float]:
+    """The dispersion of each metric and cluster whose events come in clusters."""
+    names = {
+        metric: entry["dispersion"] for metric, entry in _entries().items() if "dispersion" in entry
+    }
+    found = {
+        (name, cluster): value
         for table in _metric_tables(con)
-        for metric, cluster, value in con.execute(
+        for name, cluster, value in con.execute(
             f"select metric, cluster, value from {table} "
             "where list_contains(?, metric) and scope = 'fleet' and value > ?",
-            [sorted(filter(None, metrics)), OVERDISPERSED],
+            [sorted(set(names.values())), OVERDISPERSED],
         ).fetchall()
     }
+    return {
+        (metric, cluster): value
+        for metric, name in names.items()
+        for (of, cluster), value in found.items()
+        if of == name
+    }
+
+
+def _entries() -> dict[str, dict[str, str]]:
+    return tomllib.loads((catalog_dir() / "metrics.toml").read_text(encoding="utf-8"))
 
 
 def _fill_rate_ratios(con: duckdb.DuckDBPyConnection) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import duckdb
 
 from goodput.errors import UsageError
+from goodput.texts import did_you_mean
 
 Row = dict[str, Any]
 
@@ -82,6 +82,23 @@ _TOTALS = f"""
     where {{filter}} and ($attempt::integer is null or attempt = $attempt)
     group by state, cause
     order by gpu_hours desc, state, cause
+"""
+
+# What it was for: work, what a cause took, or what nothing is charged with.
+_SUMS = f"""
+    select
+        case
+            when state like 'A.productive%' then 'productive'
+            when cause is null then state
+            when cause = 'base.overhead' then 'normal overhead'
+            else 'lost to ' || cause
+        end as spent_on,
+        {_GPU_HOURS} as gpu_hours,
+        sum(unit_ms) / sum(sum(unit_ms)) over () as share
+    from ledger.gpu_time
+    where {{filter}} and ($attempt::integer is null or attempt = $attempt)
+    group by spent_on
+    order by gpu_hours desc, spent_on
 """
 
 _INTERRUPTIONS = """
@@ -170,6 +187,7 @@ class Explanation:
         key: the job's or the node's identity.
         facts: what is known about it, such as its name.
         totals: GPU-hours by state and cause.
+        sums: GPU-hours by what they were spent on: work, each cause, normal overhead.
         timeline: what its GPUs did, in order; equal neighbours merged.
         interruptions: attempts that ended badly, each with its `evidence`.
         outages: for a node, when it was not available, each with its `conditions`.
@@ -190,6 +208,7 @@ class Explanation:
     incidents: list[Row] = field(default_factory=list)
     slow_segments: list[Row] = field(default_factory=list)
     suspicions: list[Row] = field(default_factory=list)
+    sums: list[Row] = field(default_factory=list)
 
     def _repr_html_(self) -> str:
         from goodput.warehouse.explanation_html import explanation_html
@@ -211,9 +230,10 @@ def explain(con: duckdb.DuckDBPyConnection, target: str) -> Explanation:
     matches = matches or [("node", None, match) for match in _find(con, _NODES, target)]
     if not matches:
         known = [name for (name,) in con.execute(_NAMES).fetchall() if name is not None]
-        close = difflib.get_close_matches(target, known, n=3)
-        hint = f"; did you mean {', '.join(close)}" if close else ""
-        raise UsageError(f"no job or node {target!r} in the window that was built last{hint}")
+        raise UsageError(
+            f"no job or node {target!r} in the window that was built last"
+            + did_you_mean(target, known)
+        )
     if len(matches) > 1:
         listing = ", ".join(f"{key} in {cluster}" for _, _, (cluster, key) in matches)
         raise UsageError(f"{target!r} names several: {listing}; give the key of one")
@@ -254,6 +274,7 @@ def _explain(
         incidents=_rows(con, _INCIDENTS, {"cluster": cluster, "incidents": incidents}),
         slow_segments=ask(_SLOW_SEGMENTS),
         suspicions=[] if is_job else ask(_SUSPICIONS),
+        sums=ask(_SUMS),
     )
 
 

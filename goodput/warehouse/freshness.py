@@ -8,7 +8,7 @@ import duckdb
 
 from goodput.contract import quoted, raw_table
 from goodput.warehouse.checks import outcome_words
-from goodput.warehouse.connection import connect
+from goodput.warehouse.connection import connect, in_a_sentence
 
 
 def freshness_sql(tables: list[str]) -> str:
@@ -42,7 +42,7 @@ def last_build(warehouse: Path | None) -> str:
                 " from checks.summary"
             ).fetchall()
     except duckdb.Error as error:
-        return f"the last build cannot be read ({str(error).splitlines()[0]}); run `goodput build`"
+        return f"the last build cannot be read ({in_a_sentence(error)}); run `goodput build`"
     return (
         f"last build {built:%Y-%m-%d %H:%M} UTC with goodput {version}: "
         f"{start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}, {outcome_words(total, failed, warned)}"

@@ -16,7 +16,7 @@ import duckdb
 from goodput.contract import raw_table, raw_tables
 from goodput.errors import GoodputError, NoData, UsageError
 from goodput.lake import Lake
-from goodput.warehouse.connection import connect
+from goodput.warehouse.connection import connect, in_a_sentence
 from goodput.warehouse.rawviews import QUARANTINE, raw_view_sql
 
 T = TypeVar("T")
@@ -74,11 +74,12 @@ class Session:
             raise UsageError("query takes one SELECT and nothing that changes data or settings")
 
     def _explained(self, error: duckdb.Error) -> Exception:
-        message = str(error).strip()
+        sentence = in_a_sentence(error)
         if isinstance(error, duckdb.CatalogException) and self._built is None:
-            first = message.splitlines()[0]
-            return NoData(f"{first} Nothing has been built yet: run `goodput build` first")
-        return UsageError(message)
+            return NoData(f"{sentence}. Nothing has been built yet: run `goodput build` first")
+        if isinstance(error, duckdb.CatalogException | duckdb.BinderException):
+            return UsageError(f"{sentence}; `goodput schema` lists tables and columns")
+        return UsageError(sentence)
 
 
 def open_session(lake: Lake, sql: str | None = None, *, with_models: bool = True) -> Session:
@@ -113,7 +114,7 @@ def _attach(con: duckdb.DuckDBPyConnection, built: Path) -> list[str]:
     try:
         con.execute(f"attach '{location}' as {_WAREHOUSE} (read_only)")
     except duckdb.Error as error:
-        first = str(error).splitlines()[0]
+        first = in_a_sentence(error)
         raise GoodputError(
             f"the last build cannot be read ({first}); run `goodput build`"
         ) from None

@@ -26,6 +26,7 @@ from goodput.estimates import holm, rate_ratio, standard_error_of_ratio, two_sid
 from goodput.lake import NO_DAY, Lake
 from goodput.warehouse.build import build
 from goodput.warehouse.connection import connect
+from goodput.warehouse.estimates import overdispersions
 from goodput.warehouse.rawviews import QUARANTINE
 from goodput.window import Window
 
@@ -46,10 +47,12 @@ class Totals:
         parts: numerator and denominator of each job or node.
         rest: numerator and denominator of what belongs to none of them: time that no job held, or
             all of a rate.
+        dispersion: variance over mean of the events of a rate; 1 unless they come in clusters.
     """
 
     parts: tuple[tuple[float, float], ...] = ()
     rest: tuple[float, float] = (0.0, 0.0)
+    dispersion: float = 1.0
 
     def value(self) -> float | None:
         """The metric; None where nothing is underneath."""
@@ -60,7 +63,7 @@ class Totals:
     def __add__(self, other: Totals) -> Totals:
         """Both together: a job that lasted through two windows counts as two."""
         rest = (self.rest[0] + other.rest[0], self.rest[1] + other.rest[1])
-        return Totals(self.parts + other.parts, rest)
+        return Totals(self.parts + other.parts, rest, max(self.dispersion, other.dispersion))
 
 
 Key = tuple[str, str]
@@ -80,6 +83,8 @@ class Trend:
         low: of the 95 % interval of the change; `high` alike. None where it is open.
         p_value: of no change, for this metric alone; `adjusted_p` over all metrics (Holm).
         detectable: about the smallest change that could have been seen; a ratio for rates.
+        dispersion: of the events of a rate, as it was before: with that of the current window a
+            change would pass for unrest. Above 1 negative-binomial counts are compared.
     """
 
     metric: str
@@ -96,6 +101,7 @@ class Trend:
     p_value: float | None = None
     adjusted_p: float | None = None
     detectable: float | None = None
+    dispersion: float | None = None
 
 
 @dataclass(frozen=True)
@@ -207,7 +213,8 @@ def _rate_trend(trend: Trend, before: Totals, now: Totals) -> Trend:
     events = (trend.previous_count, trend.current_count)
     if sum(events) < _FEWEST or not min(exposures) > 0:
         return trend
-    found = rate_ratio(events[0], exposures[0], events[1], exposures[1])
+    dispersion = before.dispersion
+    found = rate_ratio(events[0], exposures[0], events[1], exposures[1], dispersion=dispersion)
     ends = (found.ratio, found.interval.low, found.interval.high)
     change, low, high = ends if is_rate else map(_inverse, (ends[0], ends[2], ends[1]))
     return replace(
@@ -217,7 +224,10 @@ def _rate_trend(trend: Trend, before: Totals, now: Totals) -> Trend:
         low=low,
         high=_finite(high),
         p_value=found.p_value,
-        detectable=math.exp(_NORMAL * math.sqrt(sum(1 / max(count, 0.5) for count in events))),
+        detectable=math.exp(
+            _NORMAL * math.sqrt(dispersion * sum(1 / max(count, 0.5) for count in events))
+        ),
+        dispersion=dispersion,
     )
 
 
@@ -312,6 +322,7 @@ def _read_totals(warehouse: Path) -> dict[Key, Totals]:
         if not con.sql("select 1 from rollups.gpu_time limit 1").fetchall():
             return {}
         rows = con.sql(sql).fetchall()
+        dispersions = overdispersions(con)
     parts: dict[Key, list[tuple[float, float]]] = {}
     rests: dict[Key, tuple[float, float]] = {}
     for metric, cluster, unit, part, whole in rows:
@@ -320,7 +331,9 @@ def _read_totals(warehouse: Path) -> dict[Key, Totals]:
         else:
             parts.setdefault((metric, cluster), []).append((part, whole))
     return {
-        key: Totals(tuple(parts.get(key, ())), rests.get(key, (0.0, 0.0)))
+        key: Totals(
+            tuple(parts.get(key, ())), rests.get(key, (0.0, 0.0)), dispersions.get(key, 1.0)
+        )
         for key in parts.keys() | rests.keys()
     }
 

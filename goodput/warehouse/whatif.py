@@ -14,6 +14,7 @@ import duckdb
 
 from goodput._resources import resource_dir
 from goodput.errors import NoData, UsageError
+from goodput.texts import did_you_mean
 from goodput.warehouse.build import restore_variables
 
 UNITS_PER_GPU_HOUR = 5040 * 3_600_000
@@ -114,7 +115,11 @@ def _nodes(con: duckdb.DuckDBPyConnection, name: str) -> list[str]:
         "select node_uid from staged.nodes where node_uid = $1 or name = $1", [name]
     ).fetchall()
     if not found:
-        raise UsageError(f"no node of the build is named {name!r}; see staged.nodes")
+        known = con.execute("select distinct unnest([name, node_uid]) from staged.nodes").fetchall()
+        raise UsageError(
+            f"no node of the build is named {name!r}"
+            + (did_you_mean(name, (text for (text,) in known if text)) or "; see staged.nodes")
+        )
     return [uid for (uid,) in found]
 
 
@@ -124,9 +129,15 @@ def _job(con: duckdb.DuckDBPyConnection, name: str | None) -> str | None:
     found = con.execute(
         "select job from staged.jobs where job = $1 or name = $1 order by job", [name]
     ).fetchall()
-    if len(found) != 1:
-        many = "several jobs are" if found else "no job of the build is"
-        raise UsageError(f"{many} named {name!r}; give the job's key, see staged.jobs")
+    if len(found) > 1:
+        keys = ", ".join(key for (key,) in found[:5])
+        raise UsageError(f"several jobs are named {name!r}; give the key of one: {keys}")
+    if not found:
+        known = con.execute("select distinct unnest([name, job]) from staged.jobs").fetchall()
+        raise UsageError(
+            f"no job of the build is named {name!r}"
+            + (did_you_mean(name, (text for (text,) in known if text)) or "; see staged.jobs")
+        )
     key: str = found[0][0]
     return key
 

@@ -1,8 +1,9 @@
 -- Success of jobs and attempts that ended inside the window (STANDARD 5.1). What its owner stopped
 -- is left out. infra_only_success_low takes failures of unknown cause for infrastructure,
 -- infra_only_success_high does not. Numerators and denominators are counts, or GPU-seconds held
--- inside the window for *_success_gpu_hours, whose interval tells how much jobs differ (5.12). Jobs that
--- still run are in no ratio: they are counted, with their mean age in hours.
+-- inside the window for *_success_gpu_hours, whose event_count are jobs, and whose interval tells how
+-- much these differ (5.12). Jobs that still run are in no ratio: they are counted, with their mean age
+-- in hours.
 --
 -- grain: cluster, metric, scope, scope_value
 
@@ -15,6 +16,7 @@ jobs as (
         clusters.cluster,
         jobs.cluster as member,
         jobs.* exclude (cluster),
+        ended_scopes(namespace, team, size, pool, instance_type, gpu_model) as scopes,
         jobs.is_success or jobs.is_failure as is_counted
     from rollups.ended_jobs as jobs
     inner join rollups.clusters as clusters on jobs.cluster = clusters.member
@@ -25,6 +27,7 @@ attempts as (
         clusters.cluster,
         attempts.cluster as member,
         attempts.* exclude (cluster),
+        ended_scopes(namespace, team, size, pool, instance_type, gpu_model) as scopes,
         attempts.outcome = 'succeeded' as is_success,
         attempts.outcome in ('failed', 'preempted', 'evicted', 'spot')
         and coalesce(attempts.domain <> 'user', true) as is_failure
@@ -37,7 +40,8 @@ outcomes as (
     -- One row for each thing that ended and each ratio it counts in.
     select
         unnest(['job_success', 'infra_only_success_low', 'infra_only_success_high']) as metric,
-        cluster, namespace, team, size, pool, instance_type, gpu_model,
+        cluster,
+        scopes,
         unnest([
             is_success,
             not is_failure or domain not in ('infra', 'platform', 'unknown'),
@@ -49,7 +53,9 @@ outcomes as (
     select
         unnest(case when is_first then ['attempt_success', 'first_attempt_success'] else ['attempt_success'] end)
             as metric,
-        cluster, namespace, team, size, pool, instance_type, gpu_model, is_success
+        cluster,
+        scopes,
+        is_success
     from attempts
     where is_success or is_failure
 ),
@@ -58,15 +64,7 @@ scoped as (
     select
         metric,
         cluster,
-        unnest([
-            {'scope': 'fleet', 'scope_value': ''},
-            {'scope': 'namespace', 'scope_value': namespace},
-            {'scope': 'team', 'scope_value': team},
-            {'scope': 'job_size', 'scope_value': size},
-            {'scope': 'pool', 'scope_value': pool},
-            {'scope': 'instance_type', 'scope_value': instance_type},
-            {'scope': 'gpu_model', 'scope_value': gpu_model}
-        ], recursive := true),
+        unnest(scopes, recursive := true),
         is_success
     from outcomes
 ),
@@ -124,6 +122,7 @@ weighted as (
     select
         'job_success_gpu_hours' as metric,
         cluster,
+        jobs.scopes,
         {'member': member, 'job': job} as owner,
         case when jobs.is_success then held.unit_ms else 0 end as part,
         held.unit_ms as whole
@@ -134,6 +133,7 @@ weighted as (
     select
         'attempt_success_gpu_hours' as metric,
         cluster,
+        attempts.scopes,
         {'member': member, 'job': job},
         case when attempts.is_success then held.unit_ms else 0 end,
         held.unit_ms
@@ -142,15 +142,24 @@ weighted as (
     where attempts.is_success or attempts.is_failure
     union all
     -- A fleet in which nothing ended has no rate, and says so.
-    select unnest(['job_success_gpu_hours', 'attempt_success_gpu_hours']), cluster, null, 0, 0
+    select
+        weight_names.metric,
+        fleets.cluster,
+        [{'scope': 'fleet', 'scope_value': ''}],
+        null,
+        0,
+        0
     from fleets
+    cross join
+        (values ('job_success_gpu_hours'), ('attempt_success_gpu_hours')) as weight_names (metric)
 ),
 
 weights as (
     -- Attempts of one job are not independent.
-    select metric, cluster, 'fleet' as scope, '' as scope_value, owner, sum(part) as part, sum(whole) as whole
-    from weighted
-    group by metric, cluster, owner
+    select metric, cluster, scope, scope_value, owner, sum(part) as part, sum(whole) as whole
+    from (select * exclude (scopes), unnest(scopes, recursive := true) from weighted)
+    where scope_value is not null
+    group by metric, cluster, scope, scope_value, owner
 ),
 
 running as (
@@ -247,6 +256,7 @@ figures as (
         metric, cluster, scope, scope_value, value, low, high,
         gpu_seconds(part) as numerator,
         gpu_seconds(whole) as denominator,
+        owner_count as event_count,
         'ratio' as unit
     from jackknifed(weights)
     union all by name

@@ -2,7 +2,8 @@
 -- were draining, under repair or not ready. disruption_max_share is the largest share of a pool's nodes
 -- at any instant, disruption_over_hours how long more were out than disruption_pct of them, rounded up,
 -- and disruption_blocked_gpu_hours the GPU time of unhealthy nodes and devices while the budget was used
--- up, so that their repair had to wait. event_count is the largest number of nodes out at once.
+-- up, so that their repair had to wait. event_count is the largest number of nodes out at once; numerator
+-- and denominator are nodes, and hours of the pool.
 -- repair_blocked_seconds is how long Karpenter said that it refused to repair nodes of the pool
 -- (rollups.repair_refusals, of which event_count are the spans), out of the seconds in which events were
 -- seen; null where nobody listed any.
@@ -114,7 +115,9 @@ pools as (
         pool,
         max(out_count) as out_count,
         max(out_count / node_count) as out_share,
-        sum(case when out_count > limit_count then ended_ms - started_ms else 0 end) as over_ms
+        arg_max({'out': out_count, 'nodes': node_count}, out_count / node_count) as fullest,
+        sum(case when out_count > limit_count then ended_ms - started_ms else 0 end) as over_ms,
+        sum(ended_ms - started_ms) as pool_ms
     from budgets
     group by cluster, pool
 ),
@@ -123,7 +126,10 @@ refused as (
     select
         pools.cluster,
         pools.pool,
-        sum(refusal.ended_ms - refusal.started_ms) as blocked_ms,
+        case
+            when count(refusal.started_ms) > 0 or count(sight.seen_ms) > 0
+                then coalesce(sum(refusal.ended_ms - refusal.started_ms), 0)
+        end as blocked_ms,
         count(refusal.started_ms) as refusal_count,
         any_value(sight.seen_ms) as seen_ms
     from pools
@@ -139,6 +145,8 @@ figures as (
         'pool' as scope,
         pool as scope_value,
         out_share as value,
+        fullest.out as numerator,
+        fullest.nodes as denominator,
         out_count as event_count,
         'ratio' as unit
     from pools
@@ -149,6 +157,8 @@ figures as (
         'pool' as scope,
         pool as scope_value,
         over_ms / 3600000 as value,
+        over_ms / 3600000 as numerator,
+        pool_ms / 3600000 as denominator,
         out_count as event_count,
         'hours' as unit
     from pools
@@ -169,7 +179,7 @@ figures as (
         cluster,
         'pool' as scope,
         pool as scope_value,
-        coalesce(blocked_ms, if(seen_ms is null, null, 0)) / 1000 as value,
+        blocked_ms / 1000 as value,
         blocked_ms / 1000 as numerator,
         seen_ms / 1000 as denominator,
         refusal_count as event_count,

@@ -5,6 +5,10 @@
 -- small jobs die of other causes than large ones, so no size predicts another. Without a failure
 -- there is no value, only the bound.
 --
+-- interruption_dispersion is how much more the interruptions of jobs vary than chance allows: the squared
+-- distances of the counts of jobs from what their running time lets expect, over the number of all. Above
+-- 1.5 they come in clusters, as a job fails again and again. From five interruptions and two jobs on.
+--
 -- grain: cluster, metric, scope, scope_value
 
 with nodes as (
@@ -86,6 +90,7 @@ attempts as (
             {'scope': 'instance_type', 'scope_value': attempts.instance_type},
             {'scope': 'gpu_model', 'scope_value': attempts.gpu_model}
         ] as scopes,
+        {'member': attempts.cluster, 'job': attempts.job} as job,
         attempts.running_ms,
         attempts.domain,
         attempts.is_ended
@@ -96,7 +101,7 @@ attempts as (
     inner join rollups.clusters as clusters on attempts.cluster = clusters.member
     union all
     -- A fleet without attempts has a row all the same.
-    select distinct cluster, [{'scope': 'fleet', 'scope_value': ''}], 0, null, false
+    select distinct cluster, [{'scope': 'fleet', 'scope_value': ''}], null, 0, null, false
     from rollups.clusters
 ),
 
@@ -110,6 +115,32 @@ running as (
     from (select cluster, unnest(scopes, recursive := true), running_ms, is_failure from attempts)
     where scope_value is not null
     group by cluster, scope, scope_value
+),
+
+jobs as (
+    select
+        cluster,
+        count(*) filter (where is_failure) as event_count,
+        ratio(sum(running_ms), sum(sum(running_ms)) over of_all)
+        * sum(count(*) filter (where is_failure)) over of_all as expected_count
+    from attempts
+    where job is not null
+    group by cluster, job
+    window of_all as (partition by cluster)
+),
+
+-- Divided by one job less than there are, as one rate is taken from them.
+dispersions as (
+    select
+        cluster,
+        cast(sum(event_count) as bigint) as event_count,
+        case
+            when sum(event_count) >= 5
+                then sum((event_count - expected_count) ** 2) / sum(event_count)
+                * count(*) / nullif(count(*) - 1, 0)
+        end as dispersion
+    from jobs
+    group by cluster
 ),
 
 domains as (
@@ -173,6 +204,16 @@ figures as (
         event_count,
         'hours' as unit
     from job_rates
+    union all by name
+    select
+        'interruption_dispersion' as metric,
+        cluster,
+        'fleet' as scope,
+        '' as scope_value,
+        dispersion as value,
+        event_count,
+        'variance per mean' as unit
+    from dispersions
 )
 
 select * from metric_rows(figures)

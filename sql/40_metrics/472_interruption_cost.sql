@@ -4,6 +4,9 @@
 -- is left out. Only what was paid inside the window is counted: an interruption near its end costs more
 -- later. Numerators are GPU-hours.
 --
+-- Quantiles have the 95 % interval of order statistics, which holds whatever the costs are like, and no
+-- end where there are too few for one. Means have none: a few large costs decide them.
+--
 -- grain: cluster, metric, scope, scope_value
 
 with fleets as (
@@ -45,6 +48,19 @@ interruptions as (
     where interruption.domain not in ('user', 'baseline')
 ),
 
+measured as (
+    select cluster, class, size, 'lost_work' as measure, lost_work as amount
+    from interruptions
+    union all
+    select cluster, class, size, 'cost' as measure, cost as amount
+    from interruptions
+    union all
+    -- A fleet without interruptions has a row all the same.
+    select fleets.cluster, null, null, measures.measure, null
+    from fleets
+    cross join (values ('lost_work'), ('cost')) as measures (measure)
+),
+
 scoped as (
     select
         cluster,
@@ -53,60 +69,67 @@ scoped as (
             {'scope': 'class', 'scope_value': class},
             {'scope': 'job_size', 'scope_value': size}
         ], recursive := true),
-        lost_work,
-        cost
-    from interruptions
-    union all
-    -- A fleet without interruptions has a row all the same.
-    select cluster, 'fleet', '', null, null
-    from fleets
+        measure,
+        amount
+    from measured
+),
+
+ranked as (
+    select
+        *,
+        count(amount) over (partition by cluster, scope, scope_value, measure) as n,
+        row_number() over (
+            partition by cluster, scope, scope_value, measure order by amount
+        ) as rank
+    from scoped
+    where scope_value is not null
+),
+
+names (metric, measure, probability) as (
+    values
+    ('lost_work_mean_gpu_hours', 'lost_work', null),
+    ('lost_work_median_gpu_hours', 'lost_work', 0.5),
+    ('lost_work_p90_gpu_hours', 'lost_work', 0.9),
+    ('interruption_cost_mean_gpu_hours', 'cost', null),
+    ('interruption_cost_median_gpu_hours', 'cost', 0.5),
+    ('interruption_cost_p90_gpu_hours', 'cost', 0.9)
+),
+
+-- How likely fewer than `rank` of n costs lie below the quantile: a binomial count.
+placed as (
+    select
+        names.metric,
+        names.probability,
+        ranked.*,
+        sum(
+            exp(
+                lgamma(n + 1) - lgamma(rank) - lgamma(n - rank + 2)
+                + (rank - 1) * ln(probability) + (n - rank + 1) * ln(1 - probability)
+            )
+        ) over (
+            partition by metric, cluster, scope, scope_value order by rank
+        ) as chance_below
+    from ranked
+    inner join names using (measure)
+    where ranked.amount is not null or ranked.n = 0
 ),
 
 sums as (
     select
+        metric,
         cluster,
         scope,
         scope_value,
-        count(cost) as event_count,
-        sum(lost_work) as lost_work,
-        sum(cost) as cost,
-        median(lost_work) as lost_work_median,
-        median(cost) as cost_median,
-        quantile_cont(lost_work, 0.9) as lost_work_p90,
-        quantile_cont(cost, 0.9) as cost_p90
-    from scoped
-    where scope_value is not null
-    group by cluster, scope, scope_value
-),
-
-named as (
-    select
-        'lost_work_mean_gpu_hours' as metric, sums.*, lost_work as numerator,
-        lost_work / nullif(event_count, 0) as value
-    from sums
-    union all
-    select
-        'lost_work_median_gpu_hours' as metric, sums.*, null as numerator,
-        lost_work_median as value
-    from sums
-    union all
-    select 'lost_work_p90_gpu_hours' as metric, sums.*, null as numerator, lost_work_p90 as value
-    from sums
-    union all
-    select
-        'interruption_cost_mean_gpu_hours' as metric, sums.*, cost as numerator,
-        cost / nullif(event_count, 0) as value
-    from sums
-    union all
-    select
-        'interruption_cost_median_gpu_hours' as metric, sums.*, null as numerator,
-        cost_median as value
-    from sums
-    union all
-    select
-        'interruption_cost_p90_gpu_hours' as metric, sums.*, null as numerator,
-        cost_p90 as value
-    from sums
+        count(amount) as event_count,
+        any_value(probability) as probability,
+        sum(amount) as amount,
+        avg(amount) as mean,
+        median(amount) as half,
+        quantile_cont(amount, 0.9) as p90,
+        max(amount) filter (where chance_below <= 0.025) as low,
+        min(amount) filter (where chance_below >= 0.975) as high
+    from placed
+    group by metric, cluster, scope, scope_value
 ),
 
 figures as (
@@ -115,12 +138,14 @@ figures as (
         cluster,
         scope,
         scope_value,
-        value,
-        numerator as numerator,
-        case when numerator is not null then cast(event_count as double) end as denominator,
+        case probability when 0.5 then half when 0.9 then p90 else mean end as value,
+        low,
+        high,
+        case when probability is null then amount end as numerator,
+        case when probability is null then cast(event_count as double) end as denominator,
         event_count,
         'GPU-hours' as unit
-    from named
+    from sums
 )
 
 select * from metric_rows(figures)

@@ -1,13 +1,25 @@
--- Input rows that were set aside, by the reason.
+-- Input rows that were set aside, by the reason, with what to do about it where the reason does not say
+-- so itself (catalog.quarantine_remedies, the first pattern that fits).
 --
 -- grain: cluster, table_name, reason
 
+with reasons as (
+    select
+        cluster,
+        table_name,
+        reason,
+        count(*) as row_count,
+        count(distinct file) as file_count,
+        min(file) as example_file
+    from raw.quarantine
+    group by cluster, table_name, reason
+)
+
 select
-    cluster,
-    table_name,
-    reason,
-    count(*) as row_count,
-    count(distinct file) as file_count,
-    min(file) as example_file
-from raw.quarantine
-group by cluster, table_name, reason
+    reasons.*,
+    (
+        select arg_min(known.remedy, known.catalog_order)
+        from catalog.quarantine_remedies as known
+        where reasons.reason like known.pattern
+    ) as remedy
+from reasons

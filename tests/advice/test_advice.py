@@ -1,6 +1,7 @@
 """When the counts of a build suffice for advice, and what it would gain."""
 
 import json
+import shutil
 
 import pytest
 from click.testing import CliRunner
@@ -57,7 +58,7 @@ def test_a_better_interval_with_what_it_gains_in_a_week(model):
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"failure_count": "4"}, "too few interruptions: 4, 5 are needed"),
+        ({"failure_count": "4"}, "too few interruptions: 4 of the 5 that are needed"),
         ({"interval_s": "-"}, "its checkpoint interval is not observed"),
         ({"save_s": "-"}, "no checkpoint was seen to cost anything"),
         ({"save_s": "0"}, "no checkpoint was seen to cost anything"),
@@ -97,7 +98,7 @@ c        gpu-3      9              0.0001   0.005    true      true     [gpu.los
 def test_a_lemon_is_named_with_what_it_cost(model):
     model.given("report.lemon_nodes", LEMONS)
 
-    found = advice(model, price=2.5)
+    found = advice(model, price=2.5, replays=0)
 
     lemon, other = found["remove_node", "gpu-1"], found["remove_node", "gpu-2"]
     assert (lemon.is_recommended, other.is_recommended) == (True, False)
@@ -105,16 +106,29 @@ def test_a_lemon_is_named_with_what_it_cost(model):
     # The exact interval of nine failures is 4.115 to 17.085.
     assert lemon.gain_low == pytest.approx(400 * 4.115 / 9, rel=1e-3)
     assert lemon.gain_high == pytest.approx(400 * 17.085 / 9, rel=1e-3)
-    assert lemon.reason == ("gpu.lost; by chance at odds of 0.0001, with all nodes looked at 0.005")
+    assert lemon.reason == (
+        "gpu.lost; by chance at odds of 0.0001, with all nodes looked at 0.005; gain at most"
+    )
+
+
+def test_what_a_lemon_would_gain_is_replayed(small_lake, tmp_path):
+    copy = shutil.copy(Lake.open(small_lake).built_warehouse(), tmp_path / "copy.duckdb")
+    with connect(copy) as con:
+        con.execute("update report.lemon_nodes set is_lemon = true where node_uid = 'n-1'")
+        found = {one.subject: one for one in advise(con) if one.advice == "remove_node"}
+
+    # Lost work, the second start and the wait of both nodes (test_what_if.py), in half a day.
+    assert found["gpu-1"].gain_gpu_hours == pytest.approx((47 + 10 + 60) * 16 / 60 * 14)
+    assert found["gpu-1"].reason.endswith("; gain by replay")
 
 
 def test_a_lemon_that_is_gone_need_not_be_removed(model):
     model.given("report.lemon_nodes", LEMONS)
 
-    gone = advice(model)["remove_node", "gpu-3"]
+    gone = advice(model, replays=0)["remove_node", "gpu-3"]
 
     assert not gone.is_recommended
-    assert gone.reason.endswith("; it is gone already")
+    assert gone.reason.endswith("; it is gone already; gain at most")
 
 
 def test_spares_are_counted_from_the_nodes_that_are_out(model):

@@ -162,7 +162,8 @@ def test_where_only_success_counts_no_work_of_a_failed_job_does(small_lake, tmp_
         ({"restart_s": -1}, "no less than no time"),
         ({"spares": -1}, "fewer than no spares"),
         ({"without_nodes": ["gpu-9"]}, "no node of the build is named 'gpu-9'"),
-        ({"restart_s": 5, "job": "gpt"}, "no job of the build is named 'gpt'"),
+        ({"restart_s": 5, "job": "gpt"}, "no job of the build is named 'gpt'; see staged.jobs"),
+        ({"restart_s": 5, "job": "lama"}, "named 'lama'; did you mean llama"),
     ],
 )
 def test_what_cannot_be_replayed_is_refused(small, change, words):
@@ -185,4 +186,6 @@ def test_the_verb_refuses_what_it_cannot_replay(goodput):
     result = goodput("what-if", "--without-node", "gpu-9")
 
     assert result.exit_code == 2
-    assert result.stderr == "error: no node of the build is named 'gpu-9'; see staged.nodes\n"
+    assert result.stderr == (
+        "error: no node of the build is named 'gpu-9'; did you mean gpu-3, gpu-2, gpu-1\n"
+    )

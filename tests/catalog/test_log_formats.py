@@ -4,9 +4,9 @@ import pytest
 
 from goodput.errors import UsageError
 from goodput.logs import formats
+from goodput.logs.events import fields_of
 from goodput.logs.formats import EVENTS, Format, Pattern, load_formats, parse_format
 from goodput.logs.lines import read_line
-from goodput.logs.scan import fields_of
 
 FORMATS = load_formats()
 PATTERNS = [

@@ -1,12 +1,14 @@
 """The tables of reasons, codes and Xids hold only what the accounting knows."""
 
 import csv
+import re
 
 import pytest
 
 from goodput._resources import CATALOG_KEYS, catalog_dir, catalog_rows
 from goodput.logs.findings import classes
 from goodput.logs.signatures import ROLES
+from goodput.sources.prometheus_queries import load_queries
 
 TABLES = ("k8s_reasons", "exit_codes", "xid", "sxid")
 
@@ -72,3 +74,30 @@ def test_so_are_their_events(type_, reason, failure_class):
         if (row["scope"], row["type"], row["reason"]) == ("event", type_, reason)
     }
     assert found == {failure_class}
+
+
+METRICS = [row for row in _rows("k8s_reasons") if row["scope"] == "metric"]
+# Corrected, sent again, or only measured: NVIDIA and AWS call none of them a failure.
+NO_FAILURE = {
+    "gpu_ecc_correctable",
+    "gpu_rows_remapped_correctable",
+    "gpu_nvlink_crc_errors",
+    "gpu_nvlink_replays",
+    "gpu_pcie_replays",
+    "ib_symbol_errors",
+    "ib_port_errors",
+    "efa_dropped_packets",
+}
+
+
+def test_each_counter_means_a_failure_by_a_dated_source_or_none():
+    counters = {query.name for query in load_queries() if query.kind == "counter"}
+    flags = {"gpu_row_remap_failure", "gpu_row_remap_pending"}
+    assert {row["reason"] for row in METRICS} == counters - NO_FAILURE | flags
+    assert all(re.search(r"; \d{4}-\d\d-\d\d$", row["notes"]) for row in METRICS)
+
+
+def test_what_mends_itself_is_no_failure():
+    mild = {row["reason"] for row in METRICS if row["role"] == "info"}
+    assert mild == {"gpu_row_remap_pending", "ib_link_recoveries"}
+    assert {row["strength"] for row in METRICS if row["role"] == "info"} == {"0"}

@@ -164,7 +164,19 @@ def test_a_file_that_cannot_be_read_on_does_not_keep_the_others_from_their_answe
     assert result.exit_code == 5
     assert [said["file"] for said in json.loads(result.stdout)] == [str(good)]
     assert f"cannot read {bad}" in result.stderr
+    assert "no rows" not in result.stderr
     assert "Input/output error" in result.stderr
+
+
+def test_binary_bytes_in_a_log_are_noted(goodput, tmp_path):
+    path = tmp_path / "train.log"
+    path.write_bytes(LOG.encode() + b"\0\1\2\n")
+    result = goodput("classify", "-o", "json", path, lake=False)
+    assert result.exit_code == 0
+    assert result.stderr == (
+        f"note: {path}: binary bytes (NUL) in the log; the lines around them were read, the bytes"
+        f" were not, at line {LOG.count(chr(10)) + 1}\n"
+    )
 
 
 def test_a_packed_log_that_is_cut_off_is_noted_with_the_line_up_to_which_it_was_read(

@@ -26,7 +26,7 @@ def test_a_dump_is_taken_once_and_known_from_now_on(goodput, tmp_path):
 
     assert first.exit_code == 0
     assert first.stdout == ""
-    assert "kube_objects: 1 new rows" in first.stderr
+    assert "kube_objects: 1 new row\n" in first.stderr
     assert "kube_objects: 0 new rows" in again.stderr
     [row] = json.loads(goodput("query", "-o", "json", "select * from raw.kube_objects").stdout)
     assert (row["cluster"], row["kind"], row["uid"]) == ("c1", "Node", "u1")

@@ -57,11 +57,11 @@ def test_import_says_what_it_took_on_stderr(goodput, tables):
 
     assert first.stdout == ""
     assert first.stderr.splitlines() == [
-        "jobs: 1 rows, 1 of them new",
-        "node_conditions: 1 rows, 1 of them new",
-        "nodes: 1 rows, 1 of them new",
+        "jobs: 1 row, 1 of them new",
+        "node_conditions: 1 row, 1 of them new",
+        "nodes: 1 row, 1 of them new",
     ]
-    assert again.stderr.splitlines()[0] == "jobs: 1 rows, 0 of them new"
+    assert again.stderr.splitlines()[0] == "jobs: 1 row, 0 of them new"
 
 
 @pytest.mark.usefixtures("models")
@@ -90,7 +90,7 @@ def test_strict_import_takes_the_rest_and_exits_with_3(goodput, tables):
     result = goodput("import", "--strict", tables)
 
     assert result.exit_code == 3
-    assert result.stderr.endswith("error: --strict: 1 problems; the rest was taken\n")
+    assert result.stderr.endswith("error: --strict: 1 problem; the rest was taken\n")
     assert goodput("query", "-o", "csv", "select job from raw.jobs").stdout == "job\nJ1\n"
 
 
@@ -311,8 +311,8 @@ def test_a_failed_check_exits_with_3_and_the_models_are_there(goodput, tables):
     checked = goodput("check", "-o", "json")
 
     assert result.exit_code == 3
-    assert "warn: loose: 1 rows. Jobs without a team." in result.stderr
-    assert "error: strict: 1 rows. No job may be called bad." in result.stderr
+    assert "warn: loose: 1 row. Jobs without a team." in result.stderr
+    assert "error: strict: 1 row. No job may be called bad." in result.stderr
     assert checked.exit_code == 3
     rows = json.loads(checked.stdout)
     assert [(row["result"], row["name"], row["severity"]) for row in rows[:3]] == [
@@ -380,7 +380,7 @@ def test_a_doubled_key_breaks_the_grain(goodput, models, tables):
     result = goodput("build", "--week", "2026-W10")
 
     assert result.exit_code == 3
-    assert "grain of staged.jobs: 1 rows. One row per job in staged.jobs." in result.stderr
+    assert "grain of staged.jobs: 1 row. One row per job in staged.jobs." in result.stderr
 
 
 def test_a_model_that_does_not_run_is_named(goodput, models, tables, tmp_path):
@@ -449,7 +449,7 @@ def test_the_table_of_all_metrics_leaves_out_single_jobs_and_says_so(built, mode
 
     short, all_rows = built("metrics"), json.loads(built("metrics", "-o", "json").stdout)
     assert [line.split()[1] for line in short.stdout.splitlines()] == ["scope", "fleet"]
-    assert "1 rows of single jobs and nodes are left out" in short.stderr
+    assert "1 row of single jobs and nodes left out" in short.stderr
     assert [row["scope"] for row in all_rows] == ["fleet", "job"]
     assert built("metrics", "--scope", "job").stdout.count("goodput_paid") == 1
     assert built("metrics", "--metric", "goodput_paid").stdout.count("goodput_paid") == 2
@@ -500,7 +500,7 @@ def test_explain_one_attempt_in_words(built):
         "    - 2026-03-02T00:29:59Z exit: exit code 1 on u1, either of app.code",
         "",
         "Incidents",
-        ("  gpu.lost 1 on rack-1: 2 nodes, 1 interruptions, 2 outages, 1.50 GPU-hours lost"),
+        ("  gpu.lost 1 on rack-1: 2 nodes, 1 interruption, 2 outages, 1.50 GPU-hours lost"),
         "",
         "Slow steps",
         (
@@ -509,6 +509,19 @@ def test_explain_one_attempt_in_words(built):
             "possible: 200 s lost on each GPU (180 to 220)"
         ),
     ]
+
+
+def test_a_long_explanation_is_summed_up_first(built, monkeypatch):
+    found = json.loads(built("explain", "-o", "json", "J1").stdout)
+    monkeypatch.setattr("goodput.cli.explain._SHORT", 0)
+    lines = built("explain", "J1").stdout.splitlines()
+
+    summed = lines.index("Where its GPU-hours went")
+    assert lines[summed + 1].split() == ["spent_on", "gpu_hours", "share"]
+    assert len(lines[: lines.index("Timeline (UTC)")]) == summed + 2 + len(found["sums"]) + 1
+    assert sum(row["gpu_hours"] for row in found["sums"]) == pytest.approx(119 / 60)
+    assert sum(row["share"] for row in found["sums"]) == pytest.approx(1)
+    assert lines.index("GPU-hours by state and cause") > lines.index("Slow steps")
 
 
 def test_explain_a_node_with_its_outages(built):

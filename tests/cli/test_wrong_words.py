@@ -115,3 +115,28 @@ def test_a_build_that_cannot_be_written_says_where(built, tmp_path, monkeypatch)
     assert result.exit_code == 1
     assert result.stderr.startswith(f"error: {tmp_path / 'lake'} cannot be written (IO Error: ")
     assert result.stderr.endswith("check permissions and free space\n")
+
+
+@pytest.mark.parametrize(
+    ("sql", "sentence"),
+    [
+        ("selct 1", 'syntax error at or near "selct"'),
+        (
+            "select foo from metrics.goodput",
+            'referenced column "foo" not found; there is',
+        ),
+        (
+            "from metrics.godput",
+            "table godput does not exist; did you mean",
+        ),
+        ("select 1 / 'a'", "could not convert string 'a' to DOUBLE"),
+    ],
+)
+def test_what_is_wrong_with_a_query_is_said_in_a_sentence(built, sql, sentence):
+    result = built("query", sql)
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"error: {sentence}")
+    assert result.stderr.count("\n") == 1
+    asks_for_names = "`goodput schema` lists tables and columns" in result.stderr
+    assert asks_for_names == ("there is" in sentence or "did you mean" in sentence)

@@ -104,6 +104,16 @@ def test_the_commands_on_the_demo_answer(checkout):
     assert "A.productive.committed" in query
 
 
+def test_the_account_of_the_played_day_learnt_what_the_text_says(checkout):
+    _, _, restated, *_ = blocks("README.md", "sh")
+    said = run(checkout, restated.replace("\\\n", " "))
+
+    [hang, *_] = [line for line in said.splitlines() if "A.hang" in line]
+    assert hang.split()[3] != "0"
+    assert "app.oom_host" in said
+    assert "Rows that came late" in said
+
+
 def test_the_python_of_the_readme_answers(checkout):
     [program] = blocks("README.md", "python")
     program += "print(lake.metrics('goodput_paid')['metric'].unique().to_list())"
@@ -112,7 +122,7 @@ def test_the_python_of_the_readme_answers(checkout):
 
 def test_the_live_collectors_have_the_options_that_the_text_uses(checkout):
     """They need a cluster; that they run is tested against servers in tests/live*."""
-    _, _, live, _ = blocks("README.md", "sh")
+    *_, live, _ = blocks("README.md", "sh")
     for line in live.splitlines():
         command, verb, source, *rest = shlex.split(line)
         described = run(checkout, shlex.join([command, verb, source, "--help"]))

@@ -46,10 +46,29 @@ def test_help_keeps_its_quotes_and_its_line():
     )
 
 
-def test_names_that_are_one_series_to_prometheus_are_written_once():
-    text = exposition([Family("m", "H", [({"l": "\x00"}, 1), ({"l": "\\x00"}, 2), ({"l": ""}, 3)])])
+def test_no_two_names_are_written_alike():
+    names = ["\x00", "\\x00", "\\\\x00", "\\\x00", "\ud800", "\\ud800", "\\d", "\\\\d"]
+    text = exposition([Family("m", "H", [({"l": name}, 1) for name in names])])
 
-    assert text.splitlines()[2:] == ['m{l="\\\\x00"} 1', "m 3"]
+    assert len(set(text.splitlines()[2:])) == len(names)
+
+
+def test_what_looks_as_if_something_had_been_shown_has_its_backslashes_doubled():
+    text = exposition(
+        [Family("m", "H", [({"l": "\x00"}, 1), ({"l": "\\x00"}, 2), ({"l": "C:\\d"}, 3)])]
+    )
+
+    assert text.splitlines()[2:] == [
+        r'm{l="\\x00"} 1',
+        r'm{l="\\\\x00"} 2',
+        r'm{l="C:\\d"} 3',
+    ]
+
+
+def test_a_series_that_is_there_twice_is_written_once():
+    text = exposition([Family("m", "H", [({"l": ""}, 1), ({}, 2)])])
+
+    assert text.splitlines()[2:] == ["m 1"]
 
 
 def test_hostile_values_come_back_from_a_real_prometheus(tmp_path):

@@ -3,7 +3,7 @@
 import io
 import json
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
@@ -14,10 +14,13 @@ import pytest
 from goodput._resources import catalog_dir, resource_dir
 from goodput.contract import columns
 from goodput.sources import kube_objects
+from goodput.warehouse.build import set_variables
 from goodput.warehouse.connection import connect
 from goodput.warehouse.models import Model, find_models
+from goodput.window import Window
 
 NOW = "2026-03-31T00:00:00Z"
+MARCH = Window(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 31, tzinfo=UTC))
 _KUBE_TABLES = ("kube_objects", "kube_events", "kube_lists", "quarantine")
 
 
@@ -52,6 +55,7 @@ def empty_warehouse() -> duckdb.DuckDBPyConnection:
     for model in find_models():
         if model.schema == "raw":
             con.execute(model.sql)
+    set_variables(con, MARCH, MARCH.end, {})
     con.begin()
     return con
 

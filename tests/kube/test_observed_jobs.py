@@ -127,6 +127,46 @@ def test_recreated_members_are_the_next_attempt(make, observed, rows):
     ]
 
 
+def test_a_ray_job_that_tries_again_in_another_cluster_is_one_job(make, observed, rows):
+    def cluster(name):
+        reference = make.owned_by("RayJob", "r")
+        meta = make.meta(name, "2 00:00", namespace="team", ownerReferences=reference)
+        return {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": meta, "spec": {}}
+
+    con = observed(
+        make.listed(
+            *nodes(make),
+            cluster("r-a"),
+            cluster("r-b"),
+            member(make, "r-a", 0, kind="RayCluster", ended="2 03:00", exit_code=1),
+            member(make, "r-b", 0, "2 04:00", kind="RayCluster"),
+        )
+    )
+    assert rows(con, "select name, owner_kind from observed.jobs_kube") == [("r", "RayJob")]
+    assert rows(con, ATTEMPTS) == [
+        (1, "2 00:01", "2 03:00", "failed", None),
+        (2, "2 04:01", None, "running", None),
+    ]
+
+
+def test_volcano_counts_its_retries_on_the_pods(make, observed, rows):
+    def try_of(count, attempt, **more):
+        labels = {"volcano.sh/job-retry-count": str(count)}
+        pod = member(make, "v", 0, attempt, labels=labels, **more)
+        pod["metadata"]["ownerReferences"][0]["apiVersion"] = "batch.volcano.sh/v1alpha1"
+        return pod
+
+    con = observed(
+        make.listed(
+            *nodes(make), try_of(0, "2 00:00", ended="2 03:00", exit_code=1), try_of(1, "2 04:00")
+        )
+    )
+    assert rows(con, ATTEMPTS) == [
+        (1, "2 00:01", "2 03:00", "failed", None),
+        (2, "2 04:01", None, "running", None),
+    ]
+
+
 def test_a_member_recreated_before_the_others_died_opens_the_next_attempt(make, observed, rows):
     con = observed(
         make.listed(

@@ -500,6 +500,26 @@ def test_the_steps_of_a_repair_by_nvsentinel_are_read_from_its_label(make, obser
     ]
 
 
+def test_gpus_that_are_cut_anew_are_in_planned_maintenance_and_not_lost(make, observed, rows):
+    def state(when, text, gpus, boot="b1"):
+        labels = {"nvidia.com/mig.config": "all-3g.40gb", "nvidia.com/mig.config.state": text}
+        ready = make.condition("Ready", "True", "1 00:00", beat=when)
+        return json.dumps(make.node("n1", ready, labels=labels, gpus=gpus, boot=boot))
+
+    con = observed(
+        state("2 00:01", "success", "8"),
+        state("2 00:05", "pending", "0"),
+        state("2 00:10", "rebooting", "0"),
+        state("2 00:20", "success", "8", "b2"),
+    )
+    assert rows(con, ADMIN) == [
+        ("repair", "reset", True, None, "2 00:05", "2 00:10"),
+        ("repair", "reboot", True, None, "2 00:10", "2 00:20"),
+        ("repair", "reboot", True, None, "2 00:19:10", "2 00:20"),
+    ]
+    assert rows(con, "select gpus from observed.nodes_kube") == [(8,)]
+
+
 def test_a_drain_of_a_node_that_is_lost_is_a_repair_and_not_planned(make, observed, rows):
     taint = {
         "key": "karpenter.sh/disrupted",
@@ -509,3 +529,37 @@ def test_a_drain_of_a_node_that_is_lost_is_a_repair_and_not_planned(make, observ
     lost = make.condition("Ready", "Unknown", "2 00:10", beat="2 00:09")
     con = observed(json.dumps(make.node("n1", lost, taints=[taint])))
     assert rows(con, ADMIN) == [("drain", None, False, None, "2 00:40", None)]
+
+
+def refusal(make, uid, first, last, count):
+    return make.listed(
+        {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": f"n1.{uid}", "uid": uid, "namespace": "default"},
+            "involvedObject": {"kind": "Node", "name": "n1", "uid": "uid-n1"},
+            "reason": "NodeRepairBlocked",
+            "message": "more than 20% nodes are unhealthy in the nodepool",
+            "firstTimestamp": make.clock(first),
+            "lastTimestamp": make.clock(last),
+            "count": count,
+        }
+    )
+
+
+def test_refusals_that_come_again_and_again_are_stretches(make, observed, rows):
+    con = observed(
+        make.listed(make.node("n1")),
+        refusal(make, "a", "2 01:00", "2 01:00", 1),
+        # thirteen more, five minutes apart; then two in two hours
+        refusal(make, "a", "2 01:00", "2 02:05", 14),
+        refusal(make, "a", "2 01:00", "2 04:05", 16),
+        refusal(make, "b", "2 06:00", "2 06:00", 1),
+    )
+    stretches = 'select node_uid, value, "from", "to" from observed.evidence_refusals order by 3'
+    assert rows(con, stretches) == [
+        ("uid-n1", "NodeRepairBlocked", "2 01:00", "2 02:05"),
+        ("uid-n1", "NodeRepairBlocked", "2 04:05", "2 04:05"),
+    ]
+    first_and_last = "select t from observed.evidence_kube where source = 'event' order by t"
+    assert rows(con, first_and_last) == [("2 01:00",), ("2 04:05",), ("2 06:00",)]

@@ -83,6 +83,20 @@ def test_oomkilled_with_exit_zero_is_no_success(make, observed, rows):
     assert rows(con, "select outcome from observed.attempts_kube") == [("failed",)]
 
 
+@pytest.mark.parametrize("container", [(0, "Completed"), (1, "Error"), (137, "OOMKilled")])
+@pytest.mark.parametrize("reason", ["Terminated", "NodeShutdown"])
+def test_whatever_containers_say_when_a_node_is_shut_down_the_pod_knows_why(
+    make, observed, rows, container, reason
+):
+    shut = make.pod("p1", ended="2 03:00", exit_code=container[0], reason=container[1])
+    shut["status"] |= {"phase": "Failed", "reason": reason}
+    con = observed(make.listed(nodes(make), shut))
+    assert rows(con, "select reason from observed.pods_kube") == [(reason,)]
+    assert rows(con, "select outcome from observed.attempts_kube") == [("failed",)]
+    told = "select source, value from observed.evidence_kube where source = 'pod_status_reason'"
+    assert rows(con, told) == [("pod_status_reason", reason)]
+
+
 @pytest.mark.parametrize("zero", [None, "0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z"])
 def test_an_exit_without_times_still_counts(make, observed, rows, zero):
     lost = make.pod("p1", ended="2 03:00", exit_code=137, reason="ContainerStatusUnknown")
@@ -240,6 +254,13 @@ def test_a_claim_counts_its_devices_split_between_its_users(
     del asking["spec"]["containers"][0]["resources"]
     con = observed(make.listed(nodes(make), asking, claim(make, 4, users)))
     assert rows(con, HELD) == [(gpus, share)]
+
+
+def test_gpus_that_a_claim_provides_for_a_plain_request_count_once(make, observed, rows):
+    status = {"extendedResourceClaimStatus": {"resourceClaimName": "c1"}}
+    asking = make.pod("p1", gpus="4", status=status)
+    con = observed(make.listed(nodes(make), asking, claim(make, 4)))
+    assert rows(con, HELD) == [(4, None)]
 
 
 RESERVED = (

@@ -39,6 +39,40 @@ def test_rates_are_compared_exactly(before, exposure, now, exposure_now, ratio, 
     assert found == pytest.approx((ratio, low, high, p_value), abs=1e-6)
 
 
+def test_rates_of_clustered_events_are_compared_exactly():
+    compared = rate_ratio(20, 1000, 45, 500, dispersion=3)
+
+    masses = stats.betabinom(65, 65 / 2 / 3, 65 / 2 * 2 / 3).pmf(range(66))
+    as_odd = masses[masses <= masses[45] * (1 + 1e-9)].sum()
+    assert (compared.ratio, compared.p_value) == (4.5, pytest.approx(as_odd, rel=1e-9))
+    for end, tail in ((compared.interval.low, "sf"), (compared.interval.high, "cdf")):
+        share = end / (end + 2)  # half the exposure
+        drawn = stats.betabinom(65, 65 / 2 * share, 65 / 2 * (1 - share))
+        assert getattr(drawn, tail)(44 if tail == "sf" else 45) == pytest.approx(0.025, rel=1e-6)
+
+
+def test_without_dispersion_clustered_events_are_those_of_poisson():
+    poisson = rate_ratio(20, 1000, 45, 1000)
+    limit = rate_ratio(20, 1000, 45, 1000, dispersion=1 + 1e-9)
+
+    assert limit.p_value == pytest.approx(poisson.p_value, rel=1e-4)
+    assert limit.interval.high == pytest.approx(poisson.interval.high, rel=1e-4)
+
+
+def test_clustered_rates_are_seldom_called_different_by_chance():
+    counts = stats.nbinom(15, 1 / 3).rvs((2000, 2), random_state=20261130)
+    clustered, poisson, inside = [], [], []
+    for before, now in counts:
+        compared = rate_ratio(int(before), 1, int(now), 1, dispersion=3)
+        clustered.append(compared.p_value <= 0.05)
+        inside.append(compared.interval.low <= 1 <= compared.interval.high)
+        poisson.append(rate_ratio(int(before), 1, int(now), 1).p_value <= 0.05)
+
+    assert covered(clustered) <= 0.05
+    assert 0.93 <= covered(inside) <= 0.97
+    assert covered(poisson) > 0.2
+
+
 def test_two_silent_periods_say_nothing():
     compared = rate_ratio(0, 1000, 0, 1000)
 
@@ -52,6 +86,8 @@ def test_impossible_rates_are_refused():
         rate_ratio(-1, 1000, 0, 1000)
     with pytest.raises(ValueError, match="no ratio"):
         rate_ratio(1, 0, 1, 1000)
+    with pytest.raises(ValueError, match="below that of a Poisson"):
+        rate_ratio(1, 1, 1, 1, dispersion=0.5)
 
 
 def test_the_binomial_test_is_that_of_scipy():

@@ -1,5 +1,8 @@
 """What failures, restarts, preemptions and checkpoints cost, over hand-made ledgers."""
 
+import math
+import random
+
 CLUSTER = "cluster  member\nc  c"
 
 
@@ -48,6 +51,51 @@ def test_an_interruption_costs_the_work_it_threw_away_and_more(model):
         """,  # noqa: E501
         where="scope = 'fleet' or (metric = 'lost_work_mean_gpu_hours' and scope_value <> '9-64')",
     )
+
+
+def given_costs(model, fleets):
+    """Interruptions of one fleet after the other, by what they cost in GPU-hours."""
+    names = range(len(fleets))
+    model.given("rollups.clusters", "cluster  member\n" + "".join(f"{n}  {n}\n" for n in names))
+    model.given(
+        "ledger.interruptions",
+        "cluster  job  attempt  domain  lost_gpu_ms\n"
+        + "".join(
+            f"{name}  A  {n}  infra  {round(cost * 3_600_000)}\n"
+            for name, costs in zip(names, fleets, strict=True)
+            for n, cost in enumerate(costs)
+        ),
+    )
+
+
+def test_quantiles_have_the_interval_of_order_statistics(model):
+    given_costs(model, [range(1, 11)])
+    model.expect(
+        "metrics.interruption_cost",
+        """
+        metric                              value  low  high  event_count
+        interruption_cost_mean_gpu_hours    5.5    -    -     10
+        # the second and the ninth of ten: 97.9 % sure
+        interruption_cost_median_gpu_hours  5.5    2    9     10
+        # the tenth alone is no upper end
+        interruption_cost_p90_gpu_hours     9.1    7    -     10
+        """,
+        where="metric like 'interruption_cost%'",
+    )
+
+
+def test_intervals_of_quantiles_cover_the_truth(model):
+    draw = random.Random(7)
+    given_costs(model, [[draw.lognormvariate(0, 2) for _ in range(25)] for _ in range(100)])
+    model.rebuild("metrics.interruption_cost")
+    rows = model.con.execute(
+        "select low, high, metric like '%p90%' from metrics.interruption_cost"
+        " where metric like 'interruption_cost%' and metric not like '%mean%' and scope = 'fleet'"
+    ).fetchall()
+    truth = (1.0, math.exp(2 * 1.2815515655446004))
+    covered = [low <= truth[is_p90] <= (high or math.inf) for low, high, is_p90 in rows]
+    assert len(covered) == 200
+    assert 0.93 <= sum(covered) / len(covered) <= 0.99
 
 
 def test_without_interruptions_there_is_no_cost(model):

@@ -77,8 +77,8 @@ def test_success_counts_what_ended_and_leaves_out_what_its_owner_stopped(model):
         infra_only_success_high  0.8    4          5            5
         attempt_success          1/3    2          6            6
         first_attempt_success    0.2    1          5            5
-        job_success_gpu_hours    -      0          0            -
-        attempt_success_gpu_hours  -    0          0            -
+        job_success_gpu_hours    -      0          0            0
+        attempt_success_gpu_hours  -    0          0            0
         """,
         where="scope = 'fleet' and unit = 'ratio'",
     )
@@ -143,8 +143,8 @@ def test_success_weighted_with_gpu_time(model):
     model.expect(
         "metrics.success",
         """
-        value  numerator  denominator
-        0.75   75         100
+        value  numerator  denominator  event_count
+        0.75   75         100          2
         """,
         where="metric = 'job_success_gpu_hours'",
     )
@@ -161,8 +161,8 @@ def test_where_nothing_ended_there_is_no_rate(model):
         infra_only_success_high  -      0          0            0
         attempt_success          -      0          0            0
         first_attempt_success    -      0          0            0
-        job_success_gpu_hours    -      0          0            -
-        attempt_success_gpu_hours  -    0          0            -
+        job_success_gpu_hours    -      0          0            0
+        attempt_success_gpu_hours  -    0          0            0
         running_job_age_hours    -      0          0            0
         running_jobs             0      -          -            0
         jobs_ended               0      -          -            0
@@ -226,6 +226,28 @@ def test_time_to_an_interruption_by_job_size(model):
         domain    unknown      -      70         0            0
         """,
         where="metric = 'mttf_hours'",
+    )
+
+
+def test_jobs_that_fail_again_and_again_are_dispersed(model):
+    # Eight interruptions in 80 hours: one is expected of A, three of B, four of C.
+    failed = "failed  true  interruption  infra"
+    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given(
+        "rollups.attempts",
+        "cluster  job  attempt  running_ms  outcome  is_ended  counts_as  domain\n"
+        + "".join(f"c  A  {n}  {2 * 3_600_000}  {failed}\n" for n in range(5))
+        + "".join(f"c  B  {n}  {15 * 3_600_000}  {failed}\n" for n in range(2))
+        + f"c  C  1  {40 * 3_600_000}  {failed}\n",
+    )
+    model.expect(
+        "metrics.time_between_failures",
+        """
+        metric                   scope  value  event_count
+        # (5 - 1)^2 + (2 - 3)^2 + (1 - 4)^2 over 8, of three jobs
+        interruption_dispersion  fleet  39/8   8
+        """,
+        where="metric = 'interruption_dispersion'",
     )
 
 
@@ -351,10 +373,10 @@ def test_attempts_weigh_what_they_held(model):
     model.given(
         "rollups.attempts",
         """
-        cluster  job  attempt  outcome    is_ended  is_first  domain
-        c        A    1        failed     true      true      infra
-        c        A    2        succeeded  true      false     -
-        c        B    1        running    false     true      -
+        cluster  job  attempt  outcome    is_ended  is_first  domain  pool
+        c        A    1        failed     true      true      infra   a
+        c        A    2        succeeded  true      false     -       b
+        c        B    1        running    false     true      -       b
         """,
     )
     model.given(
@@ -369,8 +391,10 @@ def test_attempts_weigh_what_they_held(model):
     model.expect(
         "metrics.success",
         """
-        value  numerator  denominator
-        0.75   75         100
+        scope  scope_value  value  numerator  denominator
+        fleet  ''           0.75   75         100
+        pool   a            0      0          25
+        pool   b            1      75         75
         """,
         where="metric = 'attempt_success_gpu_hours'",
     )

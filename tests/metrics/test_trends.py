@@ -44,6 +44,23 @@ def test_a_change_beyond_chance_is_better_or_worse():
     assert one(now, before, RATE).verdict == "better"
 
 
+def test_where_failures_come_in_clusters_more_is_needed_for_a_change():
+    steady, clustered = (Totals(rest=(20, 1000), dispersion=d) for d in (1, 3))
+    now = Totals(rest=(45, 1000))
+
+    trend = one(clustered, now, RATE)
+    assert (trend.verdict, trend.dispersion) == ("none", 3)
+    assert trend.p_value == pytest.approx(0.0804534, abs=1e-6)
+    assert (trend.low, trend.high) == pytest.approx((0.913925, 6.413911), abs=1e-5)
+    assert trend.detectable == pytest.approx(one(steady, now, RATE).detectable ** 3**0.5)
+    # What the change itself adds to the unrest does not hide it.
+    assert one(steady, Totals(rest=(45, 1000), dispersion=3), RATE).verdict == "worse"
+
+
+def test_windows_together_are_as_dispersed_as_the_most_dispersed():
+    assert (Totals(dispersion=2) + Totals(dispersion=3)).dispersion == 3
+
+
 def test_a_mean_time_is_the_rate_upside_down():
     # Hours over events: 45 events instead of 20 are less than half the time between them.
     trend = one(Totals(rest=(1000, 20)), Totals(rest=(1000, 45)), MTTF)

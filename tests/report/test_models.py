@@ -134,6 +134,43 @@ def test_a_job_knows_what_it_held_made_and_lost(model):
     )
 
 
+def test_a_loop_is_a_run_of_failed_starts(model):
+    model.given(
+        "ledger.group_time",
+        """
+        cluster  job  attempt  state                 cause     started_at  ended_at  unit_ms
+        c        A    1        A.restart_loop        app.dep   10:00       10:10     3600 gs
+        c        A    2        A.restart_loop        app.dep   10:10       10:20     3600 gs
+        # between two loops, on two nodes
+        c        A    3        A.lost.failed_start   gpu.lost  10:20       10:30     1800 gs
+        c        A    3        A.lost.failed_start   gpu.lost  10:20       10:30     1800 gs
+        c        A    4        A.restart_loop        app.dep   10:30       10:40     3600 gs
+        c        A    5        A.restart_loop        app.dep   10:40       10:50     3600 gs
+        c        A    6        A.restart_loop        app.dep   10:50       11:00     3600 gs
+        c        A    7        A.productive.durable  -         11:00       12:00     9999 gs
+        c        B    1        A.lost.failed_start   gpu.lost  12:00       12:10     720 gs
+        """,
+    )
+    # Two dollars a GPU-hour.
+    model.given(
+        "rollups.costs",
+        f"""
+        cluster  member  job  state                weighted_cost
+        c        c       A    A.restart_loop       {5 * 2_000_000 * 5040 * 3_600_000}
+        c        c       A    A.lost.failed_start  {2_000_000 * 5040 * 3_600_000}
+        c        c       A    A.hang               {2_000_000 * 5040 * 3_600_000}
+        """,
+    )
+    model.expect(
+        "report.restart_loops",
+        """
+        job  loop_attempt_count  loop_count  longest_loop_count  failed_start_count  gpu_hours  cost_dollars  class
+        A    5                   2           3                   1                   6          12            app.dep
+        B    0                   0           0                   1                   0.2        -             gpu.lost
+        """,
+    )
+
+
 def test_a_node_costs_its_outages_and_the_work_it_broke(model):
     model.given(
         "ledger.gpu_time",
@@ -229,6 +266,86 @@ def test_what_is_not_known_is_an_amount_of_a_whole(model):
         collector_gaps      1       -      hours
         unclassified_observations  0  -  rows
         quarantined_rows    0       -      rows
+        """,
+    )
+
+
+def test_rows_that_were_set_aside_have_a_remedy(model):
+    model._store("raw.quarantine", model._types("raw.quarantine"))
+    model.given(
+        "raw.quarantine",
+        """
+        cluster  file  table_name  reason
+        a        x     nodes       breaks the rule gpus > 0
+        a        y     nodes       breaks the rule gpus > 0
+        a        x     steps       is no TIMESTAMP
+        a        z     -           Pod p has no uid: a manifest, no object of a cluster; dump it
+        """,
+    )
+    model.expect(
+        "report.quarantine",
+        """
+        table_name  row_count  file_count  remedy
+        nodes       2          2           Correct the values that the rule names; `goodput schema` says what they mean
+        steps       1          1           Write the value in the type of its column; `goodput schema` lists them
+        -           1          1           -
+        """,
+    )
+
+
+def test_counts_of_failures_say_what_they_count_and_add_up(model):
+    model.window("10:00", "20:00")
+    model.given(
+        "ledger.interruptions",
+        """
+        cluster  job  attempt  class        domain  node_uid
+        a        A    1        gpu.lost     infra   n1
+        a        A    2        gpu.lost     infra   n1
+        a        B    1        app.code     app     -
+        a        C    1        user.cancel  user    -
+        """,
+    )
+    model.given(
+        "rollups.ended_jobs",
+        "cluster  job  is_failure\na  A  true\na  B  true\na  C  false",
+    )
+    model.given(
+        "rollups.node_outages",
+        """
+        cluster  node_uid  started_ms  ended_ms  is_birth  is_failure
+        a        n1        12:00       13:00     false     true
+        a        n2        09:00       11:00     false     true
+        a        n3        12:00       13:00     false     false
+        # over before the window, and a first start
+        a        n4        08:00       09:00     false     true
+        a        n5        12:00       13:00     true      false
+        """,
+    )
+    model.given(
+        "rollups.node_failures",
+        """
+        cluster  node_uid  occurred_ms  incident
+        a        n1        12:00        i1
+        a        n6        12:00        i1
+        """,
+    )
+    model.expect(
+        "report.failure_counts",
+        """
+        topic                    part_of        event_count
+        interruptions            -              4
+        interruptions_asked      interruptions  1
+        interruptions_on_node    interruptions  2
+        interruptions_elsewhere  interruptions  1
+        jobs_failed              -              2
+        outages                  -              3
+        outages_planned          outages        1
+        outages_before           outages        1
+        outages_failed           outages        1
+        node_failures            -              2
+        node_failures_out        node_failures  1
+        node_failures_up         node_failures  1
+        incidents                -              1
         """,
     )
 

@@ -59,6 +59,27 @@ def test_every_split_of_the_paid_time_has_the_same_sum(report):
     assert sum(row["shown_gpu_hours"] for row in report["class_mechanism"]) == by_class
 
 
+def test_counts_of_failures_are_those_of_the_metrics_and_add_up(report):
+    counts = {row["topic"]: row["event_count"] for row in report["failure_counts"]}
+    parts: dict[str, int] = {}
+    for row in report["failure_counts"]:
+        if row["part_of"]:
+            parts[row["part_of"]] = parts.get(row["part_of"], 0) + row["event_count"]
+    metrics = {
+        row["metric"]: row["event_count"] for row in report["metrics"] if row["scope"] == "fleet"
+    }
+
+    assert parts == {topic: counts[topic] for topic in parts}
+    assert len(parts) == 3
+    assert counts["interruptions"] == metrics["interruptions"] == len(report["interruptions"]) > 0
+    assert (
+        counts["interruptions_on_node"] + counts["interruptions_elsewhere"]
+        == (metrics["mttf_hours"])
+    )
+    assert counts["incidents"] == metrics["failures_per_1000_node_days"]
+    assert counts["jobs_failed"] == metrics["jobs_failed"]
+
+
 def test_shown_hours_are_the_ledgers_rounded(report):
     assert all(abs(s["shown_gpu_hours"] - s["gpu_hours"]) < 1 for s in report["waterfall"])
     productive = report["headline"]["productive_gpu_hours"]

@@ -53,3 +53,12 @@ def test_no_command_for_a_name_that_cannot_be_pasted():
 
 def test_markdown_of_the_cluster_is_text():
     assert words.markdown("a|b<c>*d*") == "a\\|b\\<c\\>\\*d\\*"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0 retries"), (1, "1 retry"), (2, "2 retries"), (1024, "1,024 retries")],
+)
+def test_a_number_agrees_with_its_noun(number, text):
+    assert words.counted(number, "retry", "retries") == text
+    assert words.counted(number, "node").removesuffix("s") == f"{number:,} node"

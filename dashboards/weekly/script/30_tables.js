@@ -1,4 +1,5 @@
 /* ---- tables: the first rows are in the page, all of them packed beside it */
+const rowsOf = (number) => `${fixed(number, 0)} ${number === 1 ? "row" : "rows"}`;
 const PAGE = 100;
 
 const write = {
@@ -91,7 +92,7 @@ const enhance = (grid) => {
     shown += next.length;
     if (more) {
       more.querySelector("button").hidden = shown >= order.length;
-      more.querySelector("span").textContent = `${fixed(shown, 0)} of ${fixed(order.length, 0)} rows.`;
+      more.querySelector("span").textContent = `${fixed(shown, 0)} of ${rowsOf(order.length)}.`;
     }
   };
   const refresh = () => {
@@ -104,7 +105,7 @@ const enhance = (grid) => {
       return words.every((word) => line.includes(word));
     });
     if (sorted) order.sort(compare(data.values[sorted.place], sorted.direction));
-    output.textContent = order.length < count ? `${fixed(order.length, 0)} of ${fixed(count, 0)} rows` : `${fixed(count, 0)} rows`;
+    output.textContent = order.length < count ? `${fixed(order.length, 0)} of ${rowsOf(count)}` : rowsOf(count);
     shown = 0;
     body.replaceChildren();
     append();

@@ -63,6 +63,7 @@ def dump(
     """
     from goodput.sources.dump import collect_files
     from goodput.sources.dumped import take_dump
+    from goodput.texts import counted
 
     if off := [text for text in hints if "=" not in text]:
         raise UsageError(f"--hint takes key=value, not {off[0]!r}")
@@ -74,7 +75,7 @@ def dump(
     lake = context.open_lake(create=True)
     taken = take_dump(lake, reports, cluster=cluster, now=datetime.now(UTC), say=say)
     for table, rows in taken.rows_added.items():
-        say(f"{table}: {rows} new rows")
+        say(f"{table}: {counted(rows, 'new row')}")
     if taken.quarantined:
         say(f"{taken.quarantined} quarantined: goodput query 'from quarantine'")
     for folder in taken.typed_folders:
@@ -82,7 +83,7 @@ def dump(
     if not taken.rows_taken:
         raise NoData("none of these files has anything that could be taken; see the reasons above")
     if strict and taken.quarantined:
-        raise CheckFailed(f"--strict: {taken.quarantined} problems; the rest was taken")
+        raise CheckFailed(f"--strict: {counted(taken.quarantined, 'problem')}; the rest was taken")
 
 
 command.add_command(kubernetes)

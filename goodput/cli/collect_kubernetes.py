@@ -42,6 +42,7 @@ def kubernetes(
     its events within the hour.
     """
     from goodput.sources.kube_snapshot import take_kubernetes
+    from goodput.texts import counted
 
     if watch and strict:
         raise UsageError("--strict is about one look; leave it out with --watch")
@@ -56,17 +57,19 @@ def kubernetes(
     finally:
         api.close()
     for table, rows in look.taken.rows_added.items():
-        say(f"{table}: {rows} new rows")
+        say(f"{table}: {counted(rows, 'new row')}")
     if look.taken.quarantined:
         say(f"{look.taken.quarantined} quarantined: goodput query 'from quarantine'")
     if look.unanswered:
+        missing = counted(len(look.unanswered), "list")
         raise SourceUnreachable(
-            f"{len(look.unanswered)} lists did not come ({', '.join(look.unanswered)}); the rest"
-            " was taken, run it again"
+            f"{missing} did not come ({', '.join(look.unanswered)}); the rest was taken, "
+            "run it again"
         )
     if strict and (look.refused or look.taken.quarantined):
         raise CheckFailed(
-            f"--strict: {len(look.refused)} lists refused, {look.taken.quarantined} problems; the"
+            f"--strict: {counted(len(look.refused), 'list')} refused,"
+            f" {counted(look.taken.quarantined, 'problem')}; the"
             " rest was taken"
         )
 

@@ -6,10 +6,11 @@ meet a case that a CHECK forbids. Such a row is refused with its reason and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import duckdb
+from duckdb.sqltypes import DuckDBPyType
 
 from goodput.contract import RawTable, quoted, raw_table
 from goodput.rows import Misfit, load
@@ -18,8 +19,21 @@ from goodput.sources.artefact import Problem
 CHECKED = "checked rows"
 """The temporary table that holds the good rows of the last check."""
 
-_PROBE = "probed values"
+_PROBE, _FRAME = "probed values", "rows as columns"
 _VALUE_CHARS = 200
+
+Row = dict[str, Any]
+
+
+class ColumnRows(Protocol):
+    """Rows that are also there as columns."""
+
+    def columns(self) -> Mapping[str, Any]:
+        """NumPy arrays by column, masked where there is no value; instants in UTC ms."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, place: int) -> Row: ...
 
 
 def check_rows(
@@ -44,15 +58,46 @@ def check_rows(
     except Misfit:
         problems += _misfits(con, spec, columns)
         load(con, CHECKED, spec, {**columns, **more})
-    bad = {problem.row_number for problem in problems}
+    return [*problems, *_drop_broken(con, spec, rows, {p.row_number for p in problems})]
+
+
+def check_columns(
+    con: duckdb.DuckDBPyConnection, table: str, rows: ColumnRows, source: str
+) -> list[Problem]:
+    """The same of rows that come as columns, in the contract's types."""
+    spec, columns = raw_table(table), dict(rows.columns())
+    cells = ", ".join(f"{_typed(name, spec.columns[name])} as {quoted(name)}" for name in columns)
+    con.register(_FRAME, columns)
+    con.execute(
+        f"create or replace temp table {quoted(CHECKED)} as"
+        f" select {cells}, $1::varchar as ingested_from from {quoted(_FRAME)}",
+        [source],
+    )
+    con.unregister(_FRAME)
+    return list(_drop_broken(con, spec, rows, set()))
+
+
+def _typed(name: str, kind: DuckDBPyType) -> str:
+    column = quoted(name)
+    if kind.id == "timestamp with time zone":
+        return f"make_timestamptz({column} * 1000)"
+    return f"{column}::{kind}"
+
+
+def _drop_broken(
+    con: duckdb.DuckDBPyConnection,
+    spec: RawTable,
+    rows: Sequence[Row] | ColumnRows,
+    bad: set[int | None],
+) -> Iterator[Problem]:
+    """Says which rows break a rule, and takes them and the bad ones out."""
     for reason, column, numbers in _broken_rules(con, spec):
-        problems += [
+        yield from (
             _refused(rows, number, column, reason) for number in numbers if number not in bad
-        ]
+        )
         bad |= set(numbers)
     if bad:
         con.execute(f"delete from {quoted(CHECKED)} where rowid in (select unnest(?))", [list(bad)])
-    return problems
 
 
 def _misfits(
@@ -110,6 +155,6 @@ def _broken_rules(
     ]
 
 
-def _refused(rows: Sequence[dict[str, Any]], number: int, column: str, reason: str) -> Problem:
+def _refused(rows: Sequence[Row] | ColumnRows, number: int, column: str, reason: str) -> Problem:
     value = rows[number].get(column)
     return Problem(number, column, None if value is None else str(value)[:_VALUE_CHARS], reason)

@@ -22,9 +22,10 @@ from goodput.sources.configured import (
     PrometheusSamples,
     Source,
 )
+from goodput.sources.kube_answers import Refused, Unanswered
 from goodput.sources.kube_listing import Resource, find_resources
 from goodput.sources.kube_snapshot import LEASES_OF_NODES
-from goodput.sources.kubernetes_api import KubernetesApi, Patience, Refused, Unanswered
+from goodput.sources.kubernetes_api import KubernetesApi, Patience
 from goodput.sources.places import Place, places
 
 OK, MISSING, REFUSED, UNREACHABLE = "ok", "missing", "refused", "unreachable"

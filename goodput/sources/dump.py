@@ -12,7 +12,7 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -35,8 +35,8 @@ _CONTROL = bytes([*range(7), 14, 15, *range(16, 27), *range(28, 32)])
 # Archives and tensors hold control bytes everywhere.
 _BINARY_SHARE = 0.05
 
-Tables = dict[str, list[Row]]
-Reader = Callable[[BinaryIO, Hints], Tables]
+Tables = dict[str, Sequence[Row]]
+Reader = Callable[[BinaryIO, Hints], Mapping[str, Sequence[Row]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class FileReport:
 class Collected:
     """Rows by raw table, those that were refused under `quarantine`, and a report a file."""
 
-    tables: Tables = field(default_factory=dict)
+    tables: dict[str, list[Row]] = field(default_factory=dict)
     files: list[FileReport] = field(default_factory=list)
 
     def add(self, report: FileReport, tables: Tables) -> None:
@@ -214,7 +214,7 @@ def _dispatch(stream: io.BufferedReader[_Unpacked], file: str, hints: Hints) -> 
             return _untaken("kubectl text", hints, reason)
     for label, sniff, read in _READERS:
         if sniff(head, name):
-            return label, read(stream, hints)
+            return label, dict(read(stream, hints))
     return "log", _as_log(stream, hints)
 
 
@@ -224,7 +224,7 @@ def _as_log(stream: BinaryIO, hints: Hints) -> Tables:
     known: dict[str, Any] = {name: hints[name] for name in texts if name in hints}
     known |= {name: int(hints[name]) for name in numbers if name in hints}
     result = read_log(stream, LogHints(path=hints["file"], **known))
-    tables = {**result.tables, "quarantine": result.quarantine}
+    tables: Tables = {**result.tables, "quarantine": result.quarantine}
     if not result.is_known_text:
         _refuse(tables, hints, NOTHING_FOUND)
     return tables
@@ -263,7 +263,7 @@ def _untaken(label: str, hints: Hints, reason: str) -> tuple[str, Tables]:
 def _refuse(tables: Tables, hints: Hints, reason: str) -> None:
     row = quarantine_row(hints, None, None, reason, table="", column=None)
     row["table_name"] = None
-    tables.setdefault("quarantine", []).append(row)
+    tables["quarantine"] = [*tables.get("quarantine", ()), row]
 
 
 class _Unpacked(io.RawIOBase):

@@ -12,7 +12,7 @@ from typing import Any
 from goodput.lake import Lake
 from goodput.sources.artefact import quarantine_row
 from goodput.sources.dump import FileReport
-from goodput.sources.publisher import QUARANTINE, Publisher, Taken
+from goodput.sources.publisher import QUARANTINE, Publisher, Rows, Taken
 from goodput.sources.typed import table_and_kind
 
 # What a file of a typed table is taken for by its content alone.
@@ -21,7 +21,7 @@ _UNKNOWN = ("log", "binary")
 
 def take_dump(
     lake: Lake,
-    reports: Iterable[tuple[FileReport, dict[str, list[dict[str, Any]]]]],
+    reports: Iterable[tuple[FileReport, Rows]],
     *,
     cluster: str,
     now: datetime,

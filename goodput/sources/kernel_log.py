@@ -139,11 +139,11 @@ def _readable(stream: BinaryIO) -> BinaryIO:
 
 def _read_block(data: bytes, first_line: int, reader: _Reader) -> None:
     position, line = 0, first_line
-    for candidate in _gate().candidates(data):
-        line += data.count(b"\n", position, candidate.start)
-        position = candidate.start
-        text = data[candidate.start : candidate.end]
-        found = _signatures().search(text, candidate.literals)
+    for start, end, literals in _gate().candidates(data):
+        line += data.count(b"\n", position, start)
+        position = start
+        text = data[start:end]
+        found = _signatures().search(text, literals)
         if found is not None:
             reader.take(text, line, *found)
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from goodput.sources.kube_answers import Answer, Objects, Refused, Unanswered
 from goodput.sources.kube_fields import Kind, known_kinds
-from goodput.sources.kubernetes_api import Answer, KubernetesApi, Refused, Unanswered
+from goodput.sources.kubernetes_api import KubernetesApi
 
 PAGE_ITEMS = 500
 
@@ -56,7 +57,7 @@ class Page:
     """One page of a list.
 
     Attributes:
-        items: the objects, as they came.
+        items: the objects, as they came, to be gone through once.
         observed_at: when they looked so, by the server's clock.
         listed: objects of this page and those of the list before it.
         is_last: whether the list ends here.
@@ -64,7 +65,7 @@ class Page:
         version: the resourceVersion that it shows, from which a watch can go on.
     """
 
-    items: list[Any]
+    items: list[Any] | Objects
     observed_at: datetime
     listed: int
     is_last: bool
@@ -166,7 +167,8 @@ def pages(api: KubernetesApi, path: str, selectors: Mapping[str, str]) -> Iterat
 
         def ask(token: str) -> Future[Answer]:
             more = {"continue": token} if token else {}
-            return ahead.submit(api.get, path, {**selectors, "limit": str(PAGE_ITEMS), **more})
+            limited = {**selectors, "limit": str(PAGE_ITEMS), **more}
+            return ahead.submit(api.get_list, path, limited)
 
         token = ""
         coming = ask(token)
@@ -229,7 +231,7 @@ class _Progress:
         self._tokens.add(token)
 
 
-def _page(body: Mapping[str, Any]) -> tuple[list[Any], str, str]:
+def _page(body: Mapping[str, Any]) -> tuple[list[Any] | Objects, str, str]:
     """Objects, continue token and resourceVersion of a page of a list.
 
     Raises:
@@ -242,7 +244,8 @@ def _page(body: Mapping[str, Any]) -> tuple[list[Any], str, str]:
     token = metadata.get("continue")
     if token is not None and not isinstance(token, str):
         raise _unusable("the answer is no list: its continue token is no text")
-    return _entries(body, "items"), token or "", version
+    items = body.get("items")
+    return items if isinstance(items, Objects) else _entries(body, "items"), token or "", version
 
 
 def _entries(body: Mapping[str, Any], key: str) -> list[Any]:

@@ -12,7 +12,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO
@@ -82,7 +82,7 @@ def read(stream: BinaryIO, hints: Hints) -> dict[str, list[Row]]:
 
 
 def read_page(
-    items: list[Any], kind: str, api_version: str, observed_at: datetime, hints: Hints
+    items: Iterable[Any], kind: str, api_version: str, observed_at: datetime, hints: Hints
 ) -> dict[str, list[Row]]:
     """Rows of kube_objects, kube_events and quarantine from one page of a live list.
 

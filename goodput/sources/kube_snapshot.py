@@ -16,10 +16,11 @@ from goodput._memory import without_cycle_search
 from goodput.errors import SourceUnreachable, UsageError
 from goodput.lake import Lake
 from goodput.sources.artefact import Row
+from goodput.sources.kube_answers import Refused, Unanswered
 from goodput.sources.kube_fields import clean_text
 from goodput.sources.kube_listing import Page, Resource, find_resources, pages
 from goodput.sources.kube_objects import read_page
-from goodput.sources.kubernetes_api import KubernetesApi, Refused, Unanswered
+from goodput.sources.kubernetes_api import KubernetesApi
 from goodput.sources.publisher import Publisher, Taken
 
 _SOURCE = "kubernetes"

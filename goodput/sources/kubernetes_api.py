@@ -19,7 +19,6 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import IO, Any, NoReturn, TypeVar
 
-import msgspec
 import stamina
 import urllib3
 from kubernetes import client, config
@@ -27,6 +26,7 @@ from kubernetes import client, config
 from goodput import __version__
 from goodput.errors import SourceUnreachable, UsageError
 from goodput.sources.deadline import within
+from goodput.sources.kube_answers import Answer, Refused, Unanswered, json_list, json_object
 from goodput.sources.kube_fields import clean_text
 
 T = TypeVar("T")
@@ -70,48 +70,6 @@ class Patience:
     jitter_s: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A JSON object, and when the server gave it by its own clock (whole seconds)."""
-
-    body: dict[str, Any]
-    at: datetime
-
-
-class Refused(Exception):
-    """The server's answer is no, and trying again will not change it.
-
-    Attributes:
-        status: the HTTP status.
-        body: the Status object that came with it, perhaps empty.
-        at: when, by the server's clock.
-    """
-
-    def __init__(self, status: int, body: Mapping[str, Any], at: datetime) -> None:
-        message = clean_text(body.get("message") or body.get("reason") or "no reason given")
-        super().__init__(f"{status}: {message}")
-        self.status = status
-        self.body = body
-        self.at = at
-
-
-class Unanswered(Exception):
-    """No usable answer came, however often it was tried.
-
-    Attributes:
-        status: the HTTP status of the last answer, also of one that is no use; None if there was
-            no answer at all.
-        retry_after_s: how long the server asked to be left alone.
-    """
-
-    def __init__(
-        self, reason: str, status: int | None = None, retry_after_s: float | None = None
-    ) -> None:
-        super().__init__(clean_text(reason))
-        self.status = status
-        self.retry_after_s = retry_after_s
-
-
 class KubernetesApi:
     """GET requests to one API server, tried again where that can help."""
 
@@ -140,7 +98,19 @@ class KubernetesApi:
             Unanswered: it said nothing usable until patience ran out.
             SourceUnreachable: its certificate is not trusted.
         """
-        return self._patiently(lambda: self._try(path, parameters or {}), self._patience.attempts)
+        return self._patiently(
+            lambda: self._try(path, parameters or {}, json_object), self._patience.attempts
+        )
+
+    def get_list(self, path: str, parameters: Mapping[str, str]) -> Answer:
+        """The JSON object at a path; its `items` are `Objects` where they are a list.
+
+        Raises:
+            Refused, Unanswered, SourceUnreachable: as `get`.
+        """
+        return self._patiently(
+            lambda: self._try(path, parameters, json_list), self._patience.attempts
+        )
 
     def fetch(
         self, path: str, parameters: Mapping[str, str], file: IO[bytes], attempts: int
@@ -187,6 +157,7 @@ class KubernetesApi:
         try:
             if response.status != _OK:
                 self._refuse(response, self._body(response))
+            self._set_clock(response)
             yield from _lines(response, self._patience.body_s)
         finally:
             response.close()
@@ -218,7 +189,7 @@ class KubernetesApi:
                 response.close()
             if response.status not in (_OK, _CREATED):
                 self._refuse(response, data)
-            status = (_json_object(data) or {}).get("status")
+            status = (json_object(data) or {}).get("status")
             allowed = status.get("allowed") if isinstance(status, dict) else None
             if not isinstance(allowed, bool):
                 raise Unanswered("the answer is no access review", response.status)
@@ -249,21 +220,31 @@ class KubernetesApi:
                 return ask()
         raise AssertionError("the last attempt returns or raises")
 
-    def _try(self, path: str, parameters: Mapping[str, str]) -> Answer:
+    def _try(
+        self,
+        path: str,
+        parameters: Mapping[str, str],
+        decode: Callable[[bytes], dict[str, Any] | None],
+    ) -> Answer:
         response, data = self._send(path, parameters)
         if response.status != _OK:
             self._refuse(response, data)
-        at = _server_time(response.headers.get("Date"))
-        self._ahead = at - datetime.now(UTC)
-        body = _json_object(data)
+        at = self._set_clock(response)
+        body = decode(data)
         if body is None:
             reason = "the answer is no JSON object, or only half of one"
             raise Unanswered(reason, response.status)
         return Answer(body, at)
 
+    def _set_clock(self, response: urllib3.BaseHTTPResponse) -> datetime:
+        """Notes how far the server's clock is ahead; what it shows."""
+        at = _server_time(response.headers.get("Date"))
+        self._ahead = at - datetime.now(UTC)
+        return at
+
     def _refuse(self, response: urllib3.BaseHTTPResponse, data: bytes) -> NoReturn:
         """Raises what an answer other than 200 means."""
-        body = _json_object(data) or {}
+        body = json_object(data) or {}
         if response.status in _PASSING:
             reason = body.get("message") or response.reason
             wait = _seconds(response.headers.get("Retry-After"))
@@ -447,14 +428,3 @@ def _seconds(text: str | None) -> float | None:
         return min(max(0.0, float(text or "")), _LONGEST_WAIT_S)
     except ValueError:
         return None
-
-
-def _json_object(data: bytes) -> dict[str, Any] | None:
-    # The second is slow, and takes what the first is too strict for, such as half a surrogate pair.
-    for decode in (msgspec.json.decode, json.loads):
-        try:
-            value = decode(data)
-        except (ValueError, RecursionError):
-            continue
-        return value if isinstance(value, dict) else None
-    return None

@@ -21,10 +21,11 @@ from goodput.errors import GoodputError, SourceUnreachable, UsageError
 from goodput.lake import Lake
 from goodput.logs import LogHints, LogResult, read_log
 from goodput.logs.reading import ByteSource, open_log
+from goodput.logs.step_lines import NONE
 from goodput.sources.artefact import quarantine_row
 from goodput.sources.dump import NOTHING_FOUND, is_mostly_binary
 from goodput.sources.places import Stored, places
-from goodput.sources.publisher import QUARANTINE, Publisher
+from goodput.sources.publisher import QUARANTINE, Publisher, Rows
 from goodput.sources.readings import Reading, Readings, head_hash
 
 READS = "log_reads"
@@ -246,7 +247,7 @@ def _is_settled(stored: Stored, now: datetime) -> bool:
 
 def _read(
     place: Readable, stored: Stored, options: LogOptions, readings: Readings, now: datetime
-) -> Tables:
+) -> Rows:
     hints = options.hints(stored.name)
     try:
         size = stored.size or 0
@@ -261,9 +262,9 @@ def _read(
         return {}  # rotated since it was listed: the next run finds it under its new name
     except OSError as error:
         return _refused(stored, options, f"the file cannot be read: {error.strerror or error}")
-    tables: Tables = {**result.tables, QUARANTINE: list(result.quarantine)}
+    quarantine = list(result.quarantine)
     if not result.is_known_text and not place.is_part:
-        tables[QUARANTINE] += _refused(stored, options, NOTHING_FOUND)[QUARANTINE]
+        quarantine += _refused(stored, options, NOTHING_FOUND)[QUARANTINE]
     reading = _reading(result, source, stored, hints, unread_bytes=size - wanted)
     earlier = readings.continued_by(reading)
     reading = _identified(reading, result, earlier, readings)
@@ -271,10 +272,8 @@ def _read(
     reads = [reading.row(options.cluster)]
     if earlier and reading.lines < earlier.lines:
         return {READS: reads}  # a shorter copy of what was read: it tells nothing new
-    for rows in result.tables.values():
-        for row in rows:  # in place: a long log has millions
-            row["log_id"] = reading.log_id
-    return {**tables, READS: reads}
+    result.rename(reading.log_id)
+    return {**result.tables, QUARANTINE: quarantine, READS: reads}
 
 
 def _refused(stored: Stored, options: LogOptions, reason: str) -> Tables:
@@ -409,9 +408,10 @@ def _identified(
 def _steps_hash(result: LogResult, lines: int) -> str:
     """What says which step lines were found among the first lines of a log."""
     digest = hashlib.sha256()
-    for row in result.tables["log_steps"]:
-        if row["line"] <= lines:
-            digest.update(f"{row['line']} {row['first']} {row['last']}\n".encode())
+    rows = result.steps.rows
+    rows = rows[(rows["end_ms"] != NONE) & (rows["line"] <= lines)]
+    for line, first, last in rows[["line", "first", "last"]].tolist():
+        digest.update(f"{line} {first} {last}\n".encode())
     return digest.hexdigest()[:_ID_LENGTH]
 
 
@@ -419,7 +419,7 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_ID_LENGTH]
 
 
-def _sentence(name: str, tables: Tables) -> str:
+def _sentence(name: str, tables: Rows) -> str:
     if not tables:
         return f"{name}: nothing to read yet"
     file = tables.get("log_files")

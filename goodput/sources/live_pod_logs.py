@@ -16,6 +16,7 @@ from typing import IO, Any
 
 from goodput.errors import GoodputError, SourceUnreachable
 from goodput.sources.artefact import quarantine_row
+from goodput.sources.kube_answers import Refused, Unanswered
 from goodput.sources.kube_fields import (
     Pruner,
     clean_text,
@@ -25,7 +26,7 @@ from goodput.sources.kube_fields import (
 )
 from goodput.sources.kube_listing import listing, pages
 from goodput.sources.kube_snapshot import Scope, chosen_namespaces
-from goodput.sources.kubernetes_api import KubernetesApi, Refused, Unanswered
+from goodput.sources.kubernetes_api import KubernetesApi
 from goodput.sources.live_logs import Readable, Tables
 from goodput.sources.log_parts import SETTLE, Part, cut, is_stamped, newest_parts
 from goodput.sources.places import Stored

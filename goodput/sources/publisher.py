@@ -12,7 +12,7 @@ from goodput.lake import Lake, new_run_id
 from goodput.logs.redact import redact
 from goodput.rows import Columns, load
 from goodput.sources.artefact import Problem
-from goodput.sources.checked import CHECKED, check_rows
+from goodput.sources.checked import CHECKED, ColumnRows, check_columns, check_rows
 from goodput.warehouse.connection import connect
 
 QUARANTINE = "quarantine"
@@ -104,6 +104,9 @@ class Publisher:
     def take(self, rows: Rows, source: str) -> None:
         """Takes rows that were read from a source; those that break the contract are refused."""
         for table, some in rows.items():
+            if hasattr(some, "columns"):
+                self._take_columns(table, some, source)
+                continue
             self._unchecked.setdefault(table, []).extend((source, row) for row in some)
             self._unchecked_rows += len(some)
         if self._unchecked_rows >= self._check_rows:
@@ -113,6 +116,11 @@ class Publisher:
         """Takes rows that the collector made itself, column by column."""
         load(self.con, _LOADED, raw_table(table), columns)
         self.add(table, _LOADED)
+
+    def _take_columns(self, table: str, rows: ColumnRows, source: str) -> None:
+        problems = check_columns(self.con, table, rows, source)
+        self.add(table, CHECKED)
+        self.refuse(source, table, problems)
 
     def refuse(self, file: str, table: str, problems: Sequence[Problem]) -> None:
         """Takes what could not be read as rows of a table."""

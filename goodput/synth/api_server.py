@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import sys
 import threading
 import time
 from collections import Counter
@@ -68,6 +69,8 @@ class Cluster:
         breaking: plurals whose watch breaks once, in the middle of the second line.
         unwatchable: plurals that may be listed and not watched.
         oldest: watches from before this version have expired.
+        turn: all watches end when it changes, as a server may end them at any time.
+        watched: by plural the turn in which its last watch began that was not too late.
         requests: paths asked for with their parameters.
     """
 
@@ -92,6 +95,8 @@ class Cluster:
         self.breaking: set[str] = set()
         self.unwatchable: set[str] = set()
         self.oldest = 0
+        self.turn = 0
+        self.watched: dict[str, int] = {}
         self.closing = False
         self.requests: list[tuple[str, Parameters]] = []
         self._counts: Counter[str] = Counter()
@@ -313,6 +318,11 @@ class ApiServer(ThreadingHTTPServer):
         self.cluster = cluster
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Says what went wrong, but for callers that are killed or go away."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -376,6 +386,7 @@ class _Handler(BaseHTTPRequestHandler):
     def watch(self, plural: str, parameters: Parameters) -> None:
         """The changes after a version, then silence until timeoutSeconds, as long as half a one."""
         cluster = self.server.cluster
+        turn = cluster.turn
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Transfer-Encoding", "chunked")
@@ -386,6 +397,8 @@ class _Handler(BaseHTTPRequestHandler):
             body = status(410, "Expired", f"too old resource version: {version}")
             self.chunk({"type": "ERROR", "object": body})
             until = 0
+        else:
+            cluster.watched[plural] = turn
         while time.monotonic() < until and not cluster.closing:
             for change in cluster.changes.get(plural, []):
                 found = int(change["object"]["metadata"]["resourceVersion"])
@@ -397,7 +410,9 @@ class _Handler(BaseHTTPRequestHandler):
                         self.wfile.write(b'5\r\n{"typ\r\n')
                         self.close_connection = True
                         return
-            time.sleep(0.01)
+            if cluster.turn != turn:
+                break
+            time.sleep(0.005)
         self.wfile.write(b"0\r\n\r\n")
 
     def chunk(self, value: Any) -> None:

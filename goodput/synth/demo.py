@@ -74,7 +74,7 @@ def run_demo(out: Path, seed: int, say: Callable[[str], None], week: str = WEEK)
         f"built the ledger; {len(result.checks) - len(failed)} of {len(result.checks)} checks hold"
     )
     files = write_report(result.database, out / "report")
-    step("wrote the report")
+    step(f"wrote the report: {files.html}")
     comparison = compare(truth, result.database)
     played = play_day(window.start + DAY, seed, out / "loop", LOOK_EVERY_S)
     runs = _runs(played)

@@ -42,6 +42,9 @@ class Endings:
     ) -> None:
         """One pod dies now, the gang is declared failed `delay` seconds later."""
         attempt.mode = "dying"
+        if dead is not None and attempt.job.spec.in_place:
+            self._restart_in_place(attempt, cause, code, reason, tail)
+            return
         if dead is not None:
             self.sim.touch()
             dead.first_death = True
@@ -51,6 +54,21 @@ class Endings:
             self.sim.now + delay,
             lambda: self.end(attempt, "failed", cause, 143, tail=tail),
         )
+
+    def _restart_in_place(
+        self, attempt: Attempt, cause: str, code: int, reason: str, tail: str
+    ) -> None:
+        """The containers ended, and the kubelet starts them again in the same pods."""
+        attempt.end, attempt.outcome, attempt.cause = self.sim.now, "failed", cause
+        attempt.alive = False
+        self.sim.trainer.close(attempt, tail)
+        if attempt.records:
+            attempt.job.last_cause = cause
+        for pod in attempt.pods:
+            pod.first_death = True
+            pod.exit_code, pod.reason = code, reason
+            pod.terminated = pod.released = self.sim.now
+        self.sim.scheduler.restart(attempt)
 
     def end(
         self,

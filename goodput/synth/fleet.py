@@ -29,7 +29,8 @@ class JobSpec:
     """What a user submits.
 
     Steps are logged in records of `log_every` positions of `step_s` seconds each. A checkpoint
-    blocks for `ckpt_stall` seconds and is durable `ckpt_lag` seconds after that.
+    blocks for `ckpt_stall` seconds and is durable `ckpt_lag` seconds after that. The kubelet
+    restarts the containers of a job that is restarted `in_place`, in the same pod.
     """
 
     name: str
@@ -53,6 +54,7 @@ class JobSpec:
     priority: int = 0
     bug: str = ""
     bug_at: int = -1
+    in_place: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,14 @@ class Node:
 
 @dataclass
 class Pod:
-    """One pod; `devices` are the indices it holds, each with `units`."""
+    """One pod; `devices` are the indices it holds, each with `units`.
+
+    Of a pod whose container was restarted in place, each run is one; they share what a pod has.
+
+    Attributes:
+        before: the run before.
+        after: the run after.
+    """
 
     uid: str
     name: str
@@ -150,6 +159,13 @@ class Pod:
     exit_code: int | None = None
     reason: str = ""
     disruption: tuple[int, str, str] | None = None
+    before: Pod | None = None
+    after: Pod | None = None
+
+    @property
+    def runs(self) -> list[Pod]:
+        """Every run of it up to this one."""
+        return [*(self.before.runs if self.before else ()), self]
 
 
 @dataclass

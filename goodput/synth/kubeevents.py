@@ -59,7 +59,7 @@ def _node_events(sim: Simulation) -> Iterator[tuple[int, Object]]:
 
 
 def _pod_events(pod: Pod) -> Iterator[tuple[int, Object]]:
-    if pod.bound is not None and pod.node is not None:
+    if pod.bound is not None and pod.node is not None and pod.before is None:
         text = f"Successfully assigned {pod.namespace}/{pod.name} to {pod.node.name}"
         yield pod.bound, _pod_event(pod, pod.bound, "Scheduled", "Normal", text)
     if pod.running is not None and (pod.terminated is None or pod.running <= pod.terminated):

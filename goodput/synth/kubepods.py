@@ -9,19 +9,22 @@ from goodput.synth.kubemeta import Object, Timeline, condition, meta, owner_refe
 GRACE_S = 30
 
 
-def pod_timeline(pod: Pod) -> Timeline:
-    """The Pod object."""
-    first = [pod.created, pod.bound, pod.running, pod.terminated, pod.deletion]
-    if pod.disruption:
-        first.append(pod.disruption[0])
-    end = pod.removed if pod.removed is not None else 1 << 40
-    changes = sorted({c for c in first if c is not None and c < end})
-    return Timeline("Pod", tuple(changes), lambda t: _pod(pod, t), pod.created, pod.removed)
+def pod_timeline(last: Pod) -> Timeline:
+    """The Pod object of a pod, given its last run."""
+    end = last.removed if last.removed is not None else 1 << 40
+    changes = sorted({c for run in last.runs for c in _changes(run) if c < end})
+    return Timeline("Pod", tuple(changes), lambda t: _pod(last, t), last.created, last.removed)
 
 
-def _pod(pod: Pod, t: int) -> Object:
-    changed = [c for c in (pod.created, pod.bound, pod.running, pod.terminated, pod.deletion) if c]
-    at = max([c for c in changed if c <= t], default=pod.created)
+def _changes(run: Pod) -> list[int]:
+    first = (run.created, run.bound, run.running, run.terminated, run.deletion)
+    disrupted = run.disruption[:1] if run.disruption else ()
+    return [c for c in (*first, *disrupted) if c is not None]
+
+
+def _pod(last: Pod, t: int) -> Object:
+    pod = [run for run in last.runs if run is last.runs[0] or (run.bound or 0) <= t][-1]
+    at = max(c for run in last.runs for c in _changes(run) if c <= t)
     metadata = meta(pod.name, pod.uid, pod.created, at, pod.namespace, labels=_pod_labels(pod))
     if owner := _pod_owner(pod):
         metadata["ownerReferences"] = [owner]
@@ -31,7 +34,7 @@ def _pod(pod: Pod, t: int) -> Object:
         metadata["deletionTimestamp"] = rfc3339(pod.deletion + GRACE_S)
         metadata["deletionGracePeriodSeconds"] = GRACE_S
     spec: Object = {
-        "restartPolicy": "Never",
+        "restartPolicy": restart_policy(pod.job),
         "schedulerName": "default-scheduler",
         "containers": [
             {
@@ -56,6 +59,11 @@ def _pod(pod: Pod, t: int) -> Object:
         "spec": spec,
         "status": _pod_status(pod, t),
     }
+
+
+def restart_policy(job: Job | None) -> str:
+    """What the kubelet does with a container that failed."""
+    return "OnFailure" if job and job.spec.in_place else "Never"
 
 
 def _pod_labels(pod: Pod) -> dict[str, str]:
@@ -126,11 +134,11 @@ def _pod_status(pod: Pod, t: int) -> Object:
     phase = "Pending"
     if over:
         phase = "Succeeded" if pod.exit_code == 0 else "Failed"
-    elif running:
+    elif running or pod.before:
         phase = "Running"
     status: Object = {"phase": phase, "conditions": _pod_conditions(pod, t, bound, running, over)}
     if bound and pod.bound is not None:
-        status["startTime"] = rfc3339(pod.bound)
+        status["startTime"] = rfc3339(pod.runs[0].bound or pod.bound)
         status["containerStatuses"] = [_container(pod, running, over)]
     if pod.disruption and t >= pod.disruption[0] and phase == "Failed":
         status["message"] = pod.disruption[2]
@@ -139,27 +147,32 @@ def _pod_status(pod: Pod, t: int) -> Object:
 
 def _container(pod: Pod, running: bool, over: bool) -> Object:
     state: Object
-    if over and pod.terminated is not None:
-        ended = {
-            "exitCode": pod.exit_code,
-            "reason": pod.reason,
-            "finishedAt": rfc3339(pod.terminated),
-        }
-        if running and pod.running is not None and pod.running <= pod.terminated:
-            ended["startedAt"] = rfc3339(pod.running)
-        else:
-            ended["startedAt"] = None
-        state = {"terminated": ended}
+    if over:
+        state = {"terminated": _ended(pod, running)}
     elif running and pod.running is not None:
         state = {"running": {"startedAt": rfc3339(pod.running)}}
     else:
-        state = {"waiting": {"reason": "ContainerCreating"}}
+        state = {"waiting": {"reason": "CrashLoopBackOff" if pod.before else "ContainerCreating"}}
+    # While it waits to be restarted, the counter still says how often it was.
+    restarts = len(pod.runs) - 1 - (pod.before is not None and not running)
     return {
         "name": "trainer" if pod.job else "server",
         "ready": running and not over,
-        "restartCount": 0,
+        "restartCount": restarts,
         "state": state,
-        "lastState": {},
+        "lastState": {"terminated": _ended(pod.before, True)} if pod.before else {},
+    }
+
+
+def _ended(pod: Pod, running: bool) -> Object:
+    """How the container of a run ended, and when it ran."""
+    assert pod.terminated is not None
+    ran = running and pod.running is not None and pod.running <= pod.terminated
+    return {
+        "exitCode": pod.exit_code,
+        "reason": pod.reason,
+        "finishedAt": rfc3339(pod.terminated),
+        "startedAt": rfc3339(pod.running) if ran and pod.running is not None else None,
     }
 
 

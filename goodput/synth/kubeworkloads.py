@@ -5,7 +5,7 @@ from __future__ import annotations
 from goodput.synth.files import rfc3339, stable_uid
 from goodput.synth.fleet import Attempt, Job
 from goodput.synth.kubemeta import Object, Timeline, condition, meta, owner_reference
-from goodput.synth.kubepods import child_name, child_uid, jobset_labels, restarts
+from goodput.synth.kubepods import child_name, child_uid, jobset_labels, restart_policy, restarts
 
 JOBSET_API = "jobset.x-k8s.io/v1alpha2"
 
@@ -35,7 +35,7 @@ def _template(job: Job) -> Object:
     return {
         "spec": {
             "nodeSelector": {"eks.amazonaws.com/nodegroup": job.spec.pool},
-            "restartPolicy": "Never",
+            "restartPolicy": restart_policy(job),
             "containers": [
                 {
                     "name": "trainer",
@@ -121,7 +121,7 @@ def _jobset(job: Job, t: int) -> Object:
 def _batch_status(job: Job, attempt: Attempt, t: int, failed: int) -> Object:
     status: Object = {}
     if attempt.bound is not None and t >= attempt.bound:
-        status["startTime"] = rfc3339(attempt.bound)
+        status["startTime"] = rfc3339(attempt.pods[0].runs[0].bound or attempt.bound)
         status["active"] = job.spec.pods
     if failed:
         status["failed"] = failed
@@ -131,7 +131,8 @@ def _batch_status(job: Job, attempt: Attempt, t: int, failed: int) -> Object:
 def _plain_job(job: Job, t: int) -> Object:
     attempt = _latest(job, t)
     failed = sum(
-        a.end is not None and a.end <= t and a.outcome != "succeeded" for a in job.attempts
+        a.end is not None and a.end <= t and a.outcome != "succeeded" and a.pods[0].after is None
+        for a in job.attempts
     )
     status = _batch_status(job, attempt, t, failed)
     if (ended := _declared(job, t)) is not None:

@@ -10,6 +10,14 @@ from goodput.synth.idle import usable
 if TYPE_CHECKING:
     from goodput.synth.simulate import Simulation
 
+# How long the kubelet waits before it restarts a container the first time.
+BACK_OFF_S = 10
+# What the runs of a pod share.
+_OF_A_POD = (
+    "uid", "name", "namespace", "job", "rank", "gpus", "units", "created", "resource", "node",
+    "devices",
+)  # fmt: skip
+
 
 class Scheduler:
     """Binds whole gangs, by priority and then by age."""
@@ -119,9 +127,32 @@ class Scheduler:
             self._images.add((node.uid, spec.name))
             pull = self.sim.rng.randint(3, 14) if cached else self.sim.rng.randint(45, 170)
             pod.running = self.sim.now + pull
+        self._start(attempt)
+
+    def restart(self, before: Attempt) -> None:
+        """Begin the next attempt in the pods of the one before."""
+        job = before.job
+        now = self.sim.now
+        attempt = Attempt(len(job.attempts) + 1, job, queued=now, bound=now, mode="starting")
+        job.attempts.append(attempt)
+        for pod in before.pods:
+            run = Pod(
+                **{name: getattr(pod, name) for name in _OF_A_POD},
+                attempt=attempt.number,
+                bound=now,
+                running=now + BACK_OFF_S,
+                before=pod,
+            )
+            pod.after = run
+            attempt.pods.append(run)
+            self.sim.pods.append(run)
+        self._start(attempt)
+
+    def _start(self, attempt: Attempt) -> None:
+        """The containers of a gang run, one by one; then training begins."""
         attempt.ready = max(p.running for p in attempt.pods if p.running is not None)
         self.sim.trainer.resume(attempt)
-        ready = attempt.ready + self.sim.rng.randint(20, 60) + 2 * spec.pods
+        ready = attempt.ready + self.sim.rng.randint(20, 60) + 2 * attempt.job.spec.pods
         attempt.at = attempt.ready
         self.sim.at(ready, lambda: self.sim.trainer.begin(attempt))
 

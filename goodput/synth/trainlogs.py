@@ -131,24 +131,29 @@ def nemo_folder(job: Job, step: int) -> str:
 
 def write_logs(fleet: Fleet, out: Path) -> None:
     """Write /var/log/pods-like files below `out`; a third of them gzipped."""
-    for folder, lines in pod_logs(fleet):
+    for pod, lines in pod_logs(fleet):
         text = "".join(f"{line}\n" for _, line in lines)
-        compress = is_packed(folder)
-        write_text(out / folder / ("0.log.gz" if compress else "0.log"), text, compress=compress)
+        compress = is_packed(pod)
+        write_text(out / (log_path(pod) + ".gz" * compress), text, compress=compress)
 
 
-def is_packed(folder: str) -> bool:
-    """Whether the log of a folder is packed once it is done with: a third of them are."""
-    return int(folder.rsplit("_", 1)[1][:2], 16) % 3 == 0
+def log_path(pod: Pod) -> str:
+    """Where the kubelet keeps the log of a run, below /var/log/pods."""
+    return f"{pod.namespace}_{pod.name}_{pod.uid}/trainer/{len(pod.runs) - 1}.log"
 
 
-def pod_logs(fleet: Fleet) -> Iterator[tuple[str, list[Line]]]:
-    """The folder of each pod that printed anything, and its lines with their instants."""
+def is_packed(pod: Pod) -> bool:
+    """Whether the log of a pod is packed once it is done with: a third of them are."""
+    return int(pod.uid[:2], 16) % 3 == 0
+
+
+def pod_logs(fleet: Fleet) -> Iterator[tuple[Pod, list[Line]]]:
+    """Each run of a pod that printed anything, and its lines with their instants."""
     for job in fleet.sim.jobs:
         for attempt in job.attempts:
             for pod in attempt.pods:
                 if lines := _pod_lines(attempt, pod):
-                    yield f"{pod.namespace}_{pod.name}_{pod.uid}/trainer", lines
+                    yield pod, lines
 
 
 def last_line(attempt: Attempt) -> int:

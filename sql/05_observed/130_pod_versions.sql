@@ -108,5 +108,6 @@ select
         ),
         lambda claim: claim is not null
     ) as claims,
+    pod.status."extendedResourceClaimStatus"."resourceClaimName" as extended_claim,
     coalesce(pod.gpu_requests, map()) as gpu_requests
 from parsed

@@ -20,6 +20,7 @@ with newest as (
         max(status_reason) as status_reason,
         arg_max(gpu_requests, coalesce(first_seen_at, 'epoch')) as gpu_requests,
         arg_max(claims, len(claims)) as claims,
+        max(extended_claim) as extended_claim,
         min(created_at) as created_at,
         min(deletion_at) as deletion_at,
         min(kubelet_start_at) as kubelet_start_at,
@@ -186,6 +187,7 @@ select
     status_reason,
     -- "Error" says only that the exit was not 0; the pod's own reason is the better one.
     case
+        when is_node_shutdown(status_reason) then status_reason
         when phase in ('Succeeded', 'Failed') or deleted_at is not null
             then coalesce(nullif(container_reason, 'Error'), status_reason, container_reason)
     end as end_reason

@@ -81,8 +81,16 @@ claims as (
     group by cluster, namespace, name
 ),
 
+-- A claim that the scheduler made to meet a plain request gives what was asked for already.
 claim_uses as (
-    select cluster, pod_uid, namespace, unnest(claims) as name
+    select
+        cluster,
+        pod_uid,
+        namespace,
+        unnest(list_filter(
+            claims,
+            lambda claim: claim is distinct from extended_claim or cardinality(gpu_requests) = 0
+        )) as name
     from observed.pod_lives
 ),
 

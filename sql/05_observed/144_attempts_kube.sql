@@ -27,8 +27,10 @@ gangs as (
         max(coalesce(released_at, least(last_seen, deletion_at))) as last_known_at,
         min(terminated_at) as first_end_at,
         bool_or(exit_code <> 0 or reason = 'OOMKilled') as has_bad_exit,
-        bool_and(coalesce(exit_code = 0 and reason is distinct from 'OOMKilled', false))
-            as is_clean,
+        bool_and(
+            coalesce(exit_code = 0 and reason is distinct from 'OOMKilled', false)
+            and not is_node_shutdown(reason)
+        ) as is_clean,
         max(ingested_at) as ingested_at,
         max(ingested_from) as ingested_from
     from members

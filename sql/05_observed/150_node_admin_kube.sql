@@ -2,7 +2,8 @@
 --
 -- A cordon runs from its taint (else its event, else the first sighting) to the first sign of its end. A node
 -- that is marked for disruption or being deleted drains. A new boot id under the same Node is a reboot, from when
--- the old boot was lost until the node was Ready again. One without a cordon was ordered by nobody.
+-- the old boot was lost until the node was Ready again. One without a cordon, or a word of the tool that did it,
+-- was ordered by nobody.
 --
 -- grain: row
 
@@ -144,31 +145,51 @@ eviction_drains as (
     group by cordons.cluster, cordons.node_uid, cordons.started_at
 ),
 
--- NVSentinel writes on the node which step of a repair it is at; the next look at another step ends it.
-sentinel_steps as (
+-- Some tools write on the node which step they are at; the next look at another step ends it. NVSentinel
+-- repairs; NVIDIA's MIG manager cuts GPUs anew, which for that time are not offered.
+told_steps as (
     select
         cluster,
         node_uid,
         first_seen_at,
+        'nvsentinel' as tool,
         case
             when labels['dgxc.nvidia.com/nvsentinel-state'] like 'drain%' then 'drain'
             when labels['dgxc.nvidia.com/nvsentinel-state'] = 'remediating' then 'repair'
-        end as kind
+        end as kind,
+        cast(null as varchar) as action
+    from observed.node_versions
+    where first_seen_at is not null and not is_deleted
+
+    union all
+
+    select
+        cluster,
+        node_uid,
+        first_seen_at,
+        'mig manager',
+        case when labels['nvidia.com/mig.config.state'] in ('pending', 'rebooting') then 'repair' end,
+        case labels['nvidia.com/mig.config.state']
+            when 'pending' then 'reset'
+            when 'rebooting' then 'reboot'
+        end
     from observed.node_versions
     where first_seen_at is not null and not is_deleted
 ),
 
-sentinel_spans as (
+told_spans as (
     select
         *,
-        lead(first_seen_at) over (partition by cluster, node_uid order by first_seen_at) as ended_at
+        lead(first_seen_at) over (partition by cluster, node_uid, tool order by first_seen_at)
+            as ended_at
     from (
         select
             *,
-            lag(kind) over (partition by cluster, node_uid order by first_seen_at) as kind_before
-        from sentinel_steps
+            lag((kind, action)) over (partition by cluster, node_uid, tool order by first_seen_at)
+                as before
+        from told_steps
     )
-    where kind is distinct from kind_before
+    where (kind, action) is distinct from before
 ),
 
 drains as (
@@ -258,15 +279,21 @@ reboots as (
     from returns
 ),
 
+orders as (
+    select cluster, node_uid, started_at, ended_at from cordons
+    union all
+    select cluster, node_uid, first_seen_at, ended_at from told_spans where action is not null
+),
+
 ordered_reboots as (
-    select reboots.*, count(cordons.node_uid) > 0 as is_ordered
+    select reboots.*, count(orders.node_uid) > 0 as is_ordered
     from reboots
-    left join cordons
+    left join orders
         on
-            reboots.cluster = cordons.cluster
-            and reboots.node_uid = cordons.node_uid
-            and cordons.started_at <= reboots.ended_at
-            and coalesce(cordons.ended_at, 'infinity') > reboots.started_at
+            reboots.cluster = orders.cluster
+            and reboots.node_uid = orders.node_uid
+            and orders.started_at <= reboots.ended_at
+            and coalesce(orders.ended_at, 'infinity') > reboots.started_at
     group by all
 ),
 
@@ -293,8 +320,8 @@ actions as (
 
     union all
 
-    select cluster, node_uid, kind, null, true, first_seen_at, ended_at
-    from sentinel_spans
+    select cluster, node_uid, kind, action, true, first_seen_at, ended_at
+    from told_spans
     where kind is not null
 ),
 

@@ -13,7 +13,8 @@ from kubernetes.config import incluster_config
 
 from goodput.errors import UsageError
 from goodput.sources import kubernetes_api
-from goodput.sources.kubernetes_api import Patience, Refused, Unanswered, open_api
+from goodput.sources.kube_answers import Refused, Unanswered, json_list
+from goodput.sources.kubernetes_api import Patience, open_api
 
 PODS = "/api/v1/pods"
 
@@ -277,3 +278,29 @@ def test_a_review_that_is_none_is_unanswered(api, server, status):
     server.RequestHandlerClass = Odd
     with pytest.raises(Unanswered, match="the answer is no access review"):
         api.may("list", "", "pods")
+
+
+def test_the_objects_of_a_list_are_decoded_in_their_turn():
+    body = json_list(b'{"kind": "PodList", "items": [{"a": "\\ud800"}, {"b": 1}]}')
+    assert body["kind"] == "PodList"
+    assert len(body["items"]) == 2
+    assert list(body["items"]) == [{"a": "\ud800"}, {"b": 1}]
+
+
+def test_an_object_that_is_no_text_spoils_the_rest_of_its_list():
+    items = iter(json_list(b'{"items": [{"a": 1}, {"b": "\xff"}]}')["items"])
+    assert next(items) == {"a": 1}
+    with pytest.raises(Unanswered, match="no JSON"):
+        next(items)
+
+
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [(b'{"items": null}', {"items": None}), (b'{"kind": "Status"}', {"kind": "Status"})],
+)
+def test_an_answer_without_a_list_of_objects_is_taken_as_a_whole(text, body):
+    assert json_list(text) == body
+
+
+def test_half_an_answer_is_none():
+    assert json_list(b'{"items": [{"a": 1}, {"b"') is None

@@ -400,7 +400,7 @@ def test_the_command_takes_a_cluster(cluster, collect):
     cluster.faults["nodes"] = Fault("busy", range(1), value="0")
     done = collect()
     assert (done.exit_code, done.stdout) == (0, "")
-    assert "kube_objects: 1 new rows" in done.stderr
+    assert "kube_objects: 1 new row\n" in done.stderr
     assert 'Job.batch: not read (403: jobs is forbidden: User "goodput"' in done.stderr
 
 

@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import fake_loki
 import pytest
 from click.testing import CliRunner
 
@@ -12,6 +11,7 @@ from goodput.sources.live_logs import LogOptions, take_logs
 from goodput.sources.live_loki import LokiLogs, log_name
 from goodput.sources.loki_http import Loki
 from goodput.sources.web import Access
+from goodput.synth import loki_server
 
 NOW = datetime(2026, 3, 2, 10, tzinfo=UTC)
 UID = "6f1c2d3e-0000-4000-8000-000000000001"
@@ -30,8 +30,8 @@ def steps(*seconds):
 
 @pytest.fixture
 def server():
-    with fake_loki.running() as pair:
-        yield pair
+    with loki_server.running() as server:
+        yield server.streams, server.url
 
 
 @pytest.fixture

@@ -363,7 +363,8 @@ def test_a_row_that_breaks_the_contract_is_refused_and_names_its_file(runs, tmp_
     def spoilt(source, hints):
         result = read_log(source, hints)
         if hints.path.endswith("rank-1.log"):
-            result.tables["log_steps"][1]["last"] = 0
+            result.tables["log_steps"] = rows = list(result.tables["log_steps"])
+            rows[1]["last"] = 0
         return result
 
     monkeypatch.setattr("goodput.sources.live_logs.read_log", spoilt)

@@ -10,6 +10,7 @@ import pytest
 from goodput.lake import Lake
 from goodput.synth.loop.day import simulate_day
 from goodput.synth.loop.play import Bucket, Played, play_day
+from goodput.synth.loop.schedule import Run, schedule
 from goodput.window import Window
 
 LOOK_EVERY_S = 900
@@ -47,6 +48,7 @@ class Day:
     folder: Path
     played: Played
     bucket: Bucket
+    runs: list[Run]
 
     def rows(self, query, **tables):
         """Rows of a query over raw tables of the lake; a table of the query is named `raw`."""
@@ -61,6 +63,7 @@ class Day:
 
 
 @pytest.fixture(scope="session")
-def day(tuesday, tmp_path_factory, dated):
+def day(tuesday, fleet, tmp_path_factory, dated):
     folder = tmp_path_factory.mktemp("day")
-    return Day(folder, play_day(tuesday, 1, folder, LOOK_EVERY_S, dated), dated)
+    played = play_day(tuesday, 1, folder, LOOK_EVERY_S, dated)
+    return Day(folder, played, dated, schedule(fleet, LOOK_EVERY_S))

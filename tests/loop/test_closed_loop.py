@@ -43,7 +43,10 @@ def test_every_kind_of_run_took_place(day):
         "kubernetes",
         "prometheus",
         "logs",
+        "pod logs",
+        "Loki",
         "checkpoints",
+        "watch",
         "twice",
         "expired",
         "broken",
@@ -97,6 +100,48 @@ def test_logs_were_read_while_they_grew_and_after_they_were_packed(day):
         raw="log_reads",
     )
     assert rows == [(True, True)]
+
+
+def test_both_runs_of_a_restarted_container_were_read_through_the_api_server(day):
+    rows = day.rows(
+        "select regexp_extract(path, 'trainer/(.*)\\.\\d+-\\d+$', 1) as log,"
+        " count(distinct path) from raw"
+        " where path like 'kubernetes /var/log/pods/vision_ablate-1-%' group by all order by all",
+        raw="log_reads",
+    )
+    assert rows == [("0.log", 2), ("1.log", 1)]
+    assert not list((day.folder / "logs").glob("vision_ablate-1-*"))
+
+
+def test_logs_out_of_loki_crossed_the_border_of_two_parts(day):
+    rows = day.rows(
+        "select count(distinct path) from raw"
+        " where path like 'loki-% namespace=speech/var/log/pods/speech_whisper-next-%'",
+        raw="log_reads",
+    )
+    assert rows == [(2,)]
+    assert not list((day.folder / "logs").glob("speech_*"))
+
+
+def test_a_watch_saw_pods_go_but_where_the_server_had_forgotten(day, fleet):
+    spans = next(run.watched for run in day.runs if run.watched)
+    gone = day.rows("select uid from raw where kind = 'Pod' and is_deleted", raw="kube_objects")
+    removed = [pod for pod in fleet.sim.pods if pod.removed]
+    watched = {p.uid for p in removed if any(a < p.removed <= b for a, b in spans)}
+    forgotten = [p for p in removed if spans[1][1] < p.removed <= spans[2][0]]
+    assert len(watched) > 4
+    assert len(forgotten) == 4
+    assert {uid for (uid,) in gone} == watched
+
+
+def test_a_watch_that_was_too_late_began_at_a_look(day):
+    spans = next(run.watched for run in day.runs if run.watched)
+    looks = day.rows(
+        "select distinct cast(epoch(observed_at) as bigint) from raw where kind = 'Pod'"
+        f" and epoch(observed_at) between {spans[0][0]} and {spans[-1][1]} - 1 order by 1",
+        raw="kube_lists",
+    )
+    assert looks == [(start,) for start, _ in spans]
 
 
 def test_nothing_was_refused(day):

@@ -65,3 +65,49 @@ def test_the_lease_of_a_silent_node_stands_still(stage, fleet):
         return next(i for i in leases if i["metadata"]["name"] == node.name)["spec"]["renewTime"]
 
     assert renewed(silent.start + 600) == renewed(silent.start) > renewed(silent.start - 600)
+
+
+def test_a_watch_tells_each_change_at_its_instant_and_what_is_gone_last(stage, fleet):
+    pod = next(p for p in fleet.sim.pods if p.removed and p.terminated and p.created != p.bound)
+    lines = {
+        at: [
+            line["type"]
+            for line in told.get("pods", [])
+            if line["object"]["metadata"]["uid"] == pod.uid
+        ]
+        for at, told in stage.changes(pod.created - 1, pod.removed)
+    }
+    assert lines[pod.created] == ["ADDED"]
+    assert lines[pod.bound] == lines[pod.terminated] == ["MODIFIED"]
+    assert lines[pod.removed] == ["DELETED"]
+    assert next(iter(stage.changes(pod.removed - 1, pod.removed)))[0] == pod.removed
+
+
+def test_versions_of_a_watch_grow(stage, fleet):
+    told = [lines for _, lines in stage.changes(fleet.start, fleet.start + 7200)]
+    for plural in ("pods", "nodes", "events"):
+        versions = [
+            int(line["object"]["metadata"]["resourceVersion"])
+            for lines in told
+            for line in lines.get(plural, [])
+        ]
+        assert len(versions) > 2
+        assert versions == sorted(set(versions))
+
+
+def test_a_container_that_was_restarted_in_place_shows_both_runs(stage, fleet):
+    again = next(p for p in fleet.sim.pods if p.before)
+    shown = []
+    for t in (again.bound - 1, again.bound, again.running):
+        stage.show(t)
+        item = next(
+            i for i in stage.cluster.named("pods").items if i["metadata"]["uid"] == again.uid
+        )
+        status = item["status"]["containerStatuses"][0]
+        last = status["lastState"].get("terminated", {}).get("reason")
+        shown.append((*status["state"], status["restartCount"], last))
+    assert shown == [
+        ("running", 0, None),
+        ("waiting", 0, "OOMKilled"),
+        ("running", 1, "OOMKilled"),
+    ]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from goodput.synth.faults import Injector
-from goodput.synth.fleet import Attempt, JobSpec, Node, PoolSpec
+from goodput.synth.fleet import Attempt, Job, JobSpec, Node, PoolSpec
 from goodput.synth.plan import HOUR, Fleet, Hole, live_attempt
 from goodput.synth.simulate import Simulation
 
@@ -17,6 +17,17 @@ POOLS = (
     PoolSpec("train-a", 5, 8, "NVIDIA-H100-80GB-HBM3", "p5.48xlarge", reserved=40),
     PoolSpec("train-b", 4, 8, "NVIDIA-A100-SXM4-80GB", "p4de.24xlarge"),
 )
+# Nobody ships the logs of these: what of them is known, the API server showed. Their pods stay.
+_LOGS_FROM_API = frozenset({"ablate-1", "long-context-oom"})
+LOKI_NAMESPACE = "speech"
+"""Its pods' logs are shipped to Loki, and nowhere else."""
+
+
+def log_source(job: Job) -> str:
+    """Who has the logs of a job: `api`, `loki` or `files`."""
+    if job.spec.namespace == LOKI_NAMESPACE:
+        return "loki"
+    return "api" if job.spec.name in _LOGS_FROM_API else "files"
 
 
 def simulate_day(start: int, seed: int) -> Fleet:
@@ -54,6 +65,7 @@ def _jobs(t: int) -> list[JobSpec]:
         JobSpec(
             "ablate-1", "vision", "team-vision", "Job", "train-a", 1, 8,
             t - 1800, 360, 35, "torchtitan", ckpt_every=60, ckpt_stall=20, restarts=3,
+            in_place=True,
         ),
         JobSpec(
             "dpo-broken-unpack", "vision", "team-vision", "JobSet", "train-b", 1, 8,
@@ -92,6 +104,7 @@ def _faults(sim: Simulation, t: int, hole: Hole) -> None:
     def named(name: str) -> Callable[[], Node | None]:
         return lambda: next((n for n in sim.nodes if n.name == name), None)
 
+    injector.job_fault(t + 4_000, "oom_host", job("ablate-1"))
     injector.node_fault(t + 5_000, "xid79", node_of("llama-70b", 2))
     injector.node_fault(t + 8_000, "thermal", node_of("vit-22b", 1))
     injector.node_fault(t + 9_000, "silent", named("train-b-04"))

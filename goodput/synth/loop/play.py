@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -21,25 +21,35 @@ from goodput.rows import DEFAULT_CLUSTER
 from goodput.sources.dump import collect_files
 from goodput.sources.dumped import take_dump
 from goodput.sources.kube_snapshot import Scope, take_kubernetes
-from goodput.sources.kubernetes_api import Patience, open_api
+from goodput.sources.kubernetes_api import KubernetesApi, Patience, open_api
 from goodput.sources.live_checkpoints import take_checkpoints
-from goodput.sources.live_logs import LogFiles, LogOptions, take_logs
 from goodput.sources.prometheus import Plan, collect_prometheus
 from goodput.sources.prometheus_http import Prometheus
 from goodput.sources.prometheus_queries import load_queries
 from goodput.sources.typed import import_files
 from goodput.sources.web import Access
-from goodput.synth import metrics_server, prometheus_process, remote_write
+from goodput.synth import loki_server, metrics_server, prometheus_process, remote_write
 from goodput.synth.api_server import ApiServer
 from goodput.synth.files import instant
 from goodput.synth.fleet import Job
+from goodput.synth.loki_server import LokiServer
 from goodput.synth.loop.account import Account, account
 from goodput.synth.loop.day import simulate_day
+from goodput.synth.loop.logs import Logs, logs_of
 from goodput.synth.loop.samples import Series, all_series, scrapes
-from goodput.synth.loop.schedule import CHECKPOINTS, KUBERNETES, LOGS, Run, schedule
+from goodput.synth.loop.schedule import (
+    CHECKPOINTS,
+    KUBERNETES,
+    LOGS,
+    LOKI,
+    POD_LOGS,
+    Run,
+    schedule,
+)
 from goodput.synth.loop.seen import unseen
 from goodput.synth.loop.stage import Stage
-from goodput.synth.loop.storage import Checkpoints, Disk, GrowingLogs, Store
+from goodput.synth.loop.storage import Checkpoints, Disk, Store
+from goodput.synth.loop.watching import Watching
 from goodput.synth.nodefiles import write_kernel_logs, write_typed
 from goodput.synth.plan import HOUR, Fleet
 from goodput.synth.trainlogs import checkpoint_root
@@ -96,6 +106,7 @@ class Loop:
         stage: Stage,
         url: str,
         metrics: Metrics,
+        loki: LokiServer,
         bucket: Bucket | None,
     ) -> None:
         self.lake = Lake.open(folder / "lake", create=True)
@@ -104,7 +115,7 @@ class Loop:
         self._folder = folder
         self._stage = stage
         self._kubeconfig = _kubeconfig(url, folder / "kubeconfig")
-        self._logs = GrowingLogs(fleet, folder / "logs")
+        self._logs = Logs(fleet, folder / "logs", self.lake, self._open_api, loki)
         disk = Disk(folder / "storage")
         self._roots = [str(disk.folder), *([bucket.address] if bucket else [])]
         self._stores = [
@@ -121,9 +132,8 @@ class Loop:
         now = instant(run.at)
         if run.source == KUBERNETES:
             self._look(run, now)
-        elif run.source == LOGS:
-            self._logs.grow(run.at)
-            take_logs(self.lake, LogFiles([f"{self._folder}/logs"]), LogOptions(), now=now)
+        elif run.source in (LOGS, POD_LOGS, LOKI):
+            self._logs.take(run)
         elif run.source == CHECKPOINTS:
             for checkpoints in self._stores:
                 checkpoints.grow(run.at)
@@ -143,6 +153,9 @@ class Loop:
 
     def _look(self, run: Run, now: datetime) -> None:
         cluster = self._stage.cluster
+        if run.watched:
+            Watching(self.lake, self._stage, self._kubeconfig).run(run.watched)
+            return
         if run.fate == "killed":
             self._killed_look()
             return
@@ -159,12 +172,12 @@ class Loop:
         for look in looks:
             look.result()
 
+    def _open_api(self) -> KubernetesApi:
+        return open_api(self._kubeconfig, patience=_PATIENCE)
+
     def _take(self, now: datetime) -> None:
-        api = open_api(self._kubeconfig, patience=_PATIENCE)
-        try:
+        with closing(self._open_api()) as api:
             take_kubernetes(self.lake, api, Scope(), cluster=DEFAULT_CLUSTER, clock=lambda: now)
-        finally:
-            api.close()
 
     def _killed_look(self) -> None:
         """The command itself, killed while it waits for one of its last lists."""
@@ -214,14 +227,14 @@ def _kubeconfig(url: str, path: Path) -> Path:
 @contextmanager
 def playing(fleet: Fleet, folder: Path, bucket: Bucket | None = None) -> Iterator[Loop]:
     """Serve a fleet until left; its lake and files are in `folder`."""
-    stage = Stage(fleet.sim)
+    stage = Stage(fleet.sim, logs_of(fleet, "api"))
     stage.cluster.most_items = PAGE_ITEMS
     server = ApiServer(stage.cluster)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
-        with _metrics(folder / "prometheus") as metrics:
-            yield Loop(fleet, folder, stage, server.url, metrics, bucket)
+        with _metrics(folder / "prometheus") as metrics, loki_server.running() as loki:
+            yield Loop(fleet, folder, stage, server.url, metrics, loki, bucket)
     finally:
         server.shutdown()
         server.server_close()

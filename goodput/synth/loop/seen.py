@@ -59,8 +59,9 @@ class _Observer:
         self._jobs = fleet.sim.jobs
         self._stop = fleet.sim.stop
         self._pods = [pod for pod in fleet.sim.pods if pod.job is not None]
-        self._sightings = [run.at for run in runs if run.sees_pods]
-        self._proofs = [run.at for run in runs if run.proves_absence]
+        self._sightings = [t for run in runs if run.sees_pods for t in run.looks]
+        self._proofs = [t for run in runs if run.proves_absence for t in run.looks]
+        self._watched = [span for run in runs for span in run.watched]
 
     def veils(self) -> Veils:
         found: Veils = defaultdict(list)
@@ -105,7 +106,7 @@ class _Observer:
         if seen_at is None or ended:
             return []
         attempt = pod.job.attempts[pod.attempt - 1]
-        until = min([self._proofs[bisect_left(self._proofs, removed)], *self._next(pod, seen_at)])
+        until = min([self._proven(removed), *self._next(pod, seen_at)])
         until = until if node.deleted is None else min(until, node.deleted)
         end, over = attempt.end, self._observed_end(attempt)
         assert end is not None
@@ -133,8 +134,19 @@ class _Observer:
         assert pod.bound is not None
         assert pod.removed is not None
         before = bisect_left(self._sightings, pod.removed)
-        last = self._sightings[before - 1] if before else -1
+        changes = (pod.bound, pod.running, pod.terminated, pod.deletion)
+        watched = [t for t in changes if t is not None and self._watches(t)]
+        last = max([*self._sightings[:before][-1:], *watched], default=-1)
         return last if last >= pod.bound else None
+
+    def _proven(self, removed: int) -> int:
+        """When a pod that was removed is known to be gone."""
+        if self._watches(removed):
+            return removed
+        return self._proofs[bisect_left(self._proofs, removed)]
+
+    def _watches(self, change: int) -> bool:
+        return any(start < change <= end for start, end in self._watched)
 
     def _next(self, pod: Pod, since: int) -> list[int]:
         """When the pods that were seen later on the same GPUs were bound."""
@@ -179,6 +191,8 @@ class _Observer:
         return False
 
     def _sees(self, start: int, end: int) -> bool:
-        """Whether a look fell into a span."""
+        """Whether a look fell into a span, or the change that it began with was seen."""
+        if self._watches(start):
+            return True
         after = bisect_left(self._sightings, start)
         return after < len(self._sightings) and self._sightings[after] < end

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
 from goodput.synth.api_server import Cluster, Served
 from goodput.synth.files import rfc3339, stable_uid
-from goodput.synth.fleet import Node
+from goodput.synth.fleet import Node, Pod
 from goodput.synth.kubeevents import events
 from goodput.synth.kubemeta import Object, Timeline, meta, version
 from goodput.synth.kubeobjects import timelines
 from goodput.synth.simulate import Simulation
+from goodput.synth.trainlogs import Line
 
 EVENT_TTL_S = 3600
 RENEW_S = 10
@@ -31,10 +35,17 @@ class Stage:
         cluster: what the server serves.
     """
 
-    def __init__(self, sim: Simulation) -> None:
+    def __init__(self, sim: Simulation, logs: Sequence[tuple[Pod, list[Line]]] = ()) -> None:
+        """Shows nothing yet.
+
+        Args:
+            sim: what happened.
+            logs: runs of pods in the order of time, and their lines, which the server shows.
+        """
         self.cluster = Cluster()
         self.cluster.served = [Served(*entry) for entry in _SERVED]
         self._sim = sim
+        self._logs = logs
         self._timelines = timelines(sim)
         self._events = sorted(events(sim), key=lambda event: event[0])
 
@@ -52,8 +63,45 @@ class Stage:
         ]
         for entry in self.cluster.served:
             entry.items = shown[entry.kind]
+        self.cluster.logs = self._logs_at(t)
         self.cluster.version = int(version(t, self._sim.start))
+        self.cluster.changes, self.cluster.oldest = {}, 0
         self.cluster.set_clock(t)
+
+    def _logs_at(self, t: int) -> dict[str, list[list[str]]]:
+        """What each run of a container that began has printed."""
+        shown: dict[str, list[list[str]]] = defaultdict(list)
+        for pod, lines in self._logs:
+            if pod.running is not None and pod.running <= t:
+                printed = [text.replace(" stdout F ", " ", 1) for at, text in lines if at <= t]
+                shown[f"{pod.namespace}/{pod.name}/trainer"].append(printed)
+        return shown
+
+    def changes(self, start: int, end: int) -> Iterator[tuple[int, dict[str, list[Object]]]]:
+        """What happened after `start` and up to `end`: lines of watches by plural, per instant."""
+        at: dict[int, list[tuple[str, str, Object]]] = defaultdict(list)
+        for row in self._timelines:
+            for change in row.changes:
+                what = "ADDED" if change == row.changes[0] else "MODIFIED"
+                if start < change <= end:
+                    at[change].append((row.kind, what, row.build(change)))
+            if row.removed is not None and start < row.removed <= end:
+                at[row.removed].append((row.kind, "DELETED", row.build(row.removed - 1)))
+        for instant, event in self._events:
+            if start < instant <= end:
+                at[instant].append(("Event", "ADDED", event))
+        plurals = {entry.kind: entry.plural for entry in self.cluster.served}
+        for instant in sorted(at):
+            lines: dict[str, list[Object]] = defaultdict(list)
+            first = int(version(instant, self._sim.start))
+            for number, (kind, what, body) in enumerate(at[instant]):
+                newer = {**body["metadata"], "resourceVersion": str(first + number)}
+                lines[plurals[kind]].append({"type": what, "object": {**body, "metadata": newer}})
+            yield instant, lines
+
+    def forget(self) -> None:
+        """Let every watch be too late that does not begin now, until the next `show`."""
+        self.cluster.oldest = self.cluster.version
 
 
 def _is_there(row: Timeline, t: int) -> bool:

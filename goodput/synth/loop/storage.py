@@ -5,15 +5,15 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from goodput.synth.fleet import Checkpoint, Job
+from goodput.synth.fleet import Checkpoint, Job, Pod
+from goodput.synth.loki_server import Stream
 from goodput.synth.nodefiles import checkpoint_files
-from goodput.synth.plan import Fleet
-from goodput.synth.trainlogs import checkpoint_root, is_packed, pod_logs
+from goodput.synth.trainlogs import Line, checkpoint_root, is_packed, log_path
 
 KEPT = 4
 PACKED_AFTER_S = 1800
@@ -23,8 +23,8 @@ BYTES_MOST = 2048
 class GrowingLogs:
     """A folder of pod logs; some are packed half an hour after their last line."""
 
-    def __init__(self, fleet: Fleet, folder: Path) -> None:
-        self._logs = [_Log(folder / name, lines) for name, lines in pod_logs(fleet)]
+    def __init__(self, logs: Iterable[tuple[Pod, list[Line]]], folder: Path) -> None:
+        self._logs = [_Log(folder / log_path(pod), lines, is_packed(pod)) for pod, lines in logs]
 
     def grow(self, t: int) -> None:
         """Write what was printed up to `t`."""
@@ -33,17 +33,17 @@ class GrowingLogs:
 
 
 class _Log:
-    def __init__(self, folder: Path, lines: list[tuple[int, str]]) -> None:
-        self._folder = folder
+    def __init__(self, path: Path, lines: list[Line], will_be_packed: bool) -> None:
+        self._path = path
         self._lines = lines
         self._done = 0
-        self._is_packed = False
+        self._will_be_packed = will_be_packed
 
     def grow(self, t: int) -> None:
         upto = self._done
         while upto < len(self._lines) and self._lines[upto][0] <= t:
             upto += 1
-        path = self._folder / "0.log"
+        path = self._path
         if upto > self._done:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("a") as file:
@@ -51,12 +51,26 @@ class _Log:
             self._done = upto
             _touch(path, self._lines[upto - 1][0])
         is_over = self._done == len(self._lines) and t > self._lines[-1][0] + PACKED_AFTER_S
-        if is_over and is_packed(self._folder.parent.name) and not self._is_packed:
+        if is_over and self._will_be_packed:
             packed = path.with_suffix(".log.gz")
             packed.write_bytes(gzip.compress(path.read_bytes(), 5, mtime=0))
             _touch(packed, self._lines[-1][0])
             path.unlink()
-            self._is_packed = True
+            self._will_be_packed = False
+
+
+def loki_streams(logs: Iterable[tuple[Pod, list[Line]]], t: int) -> list[Stream]:
+    """What Loki has been sent up to `t`: a stream for each log, as the kubelet names its file."""
+    streams: list[Stream] = []
+    for pod, lines in logs:
+        labels = {"namespace": pod.namespace, "filename": f"/var/log/pods/{log_path(pod)}"}
+        streams.append((labels, [_entry(at, text) for at, text in lines if at <= t]))
+    return streams
+
+
+def _entry(t: int, line: str) -> tuple[int, str]:
+    stamp, _, text = line.partition(" stdout F ")
+    return t * 1_000_000_000 + int(stamp.removesuffix("Z").rpartition(".")[2]), text
 
 
 class Store(Protocol):

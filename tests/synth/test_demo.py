@@ -54,7 +54,10 @@ def test_every_panel_of_the_dashboards_finds_something_in_its_export(demo, tmp_p
     with scraped(tmp_path, text) as prometheus:
         found = {asked: prometheus.ask(asked) for asked in all_expressions("default")}
     assert len(found) > 50
-    assert [asked for asked, rows in found.items() if not rows] == []
+    # The demo's dump lists no events, so nobody knows what Karpenter refused.
+    assert {asked.partition("{")[0] for asked, rows in found.items() if not rows} == {
+        "goodput_repair_blocked_seconds"
+    }
 
 
 def test_a_day_through_the_live_collectors_has_nothing_wrong(demo):

@@ -28,6 +28,7 @@ from benchmarks import training_logs
 from benchmarks.processes import Use, run_module
 from goodput.logs import gate, read_log
 from goodput.logs.formats import load_formats
+from goodput.logs.rows import Row, StepRows
 from goodput.logs.signatures import load_signatures, unknown_error
 
 # As much as a large job writes in a day, so that what a process takes to start counts little.
@@ -110,10 +111,15 @@ def _run_ripgrep(program: str, patterns: Path, files: Sequence[Path], *options: 
 
 def _write_rows(folder: Path, file: Path) -> None:
     tables = read_log(file).tables
-    for table in ("log_steps", "log_evidence"):
-        if rows := tables[table]:
-            path = folder / f"{file.name}.{table}.parquet"
-            pq.write_table(pa.Table.from_pylist(rows), path)
+    steps, evidence = tables["log_steps"], tables["log_evidence"]
+    assert isinstance(steps, StepRows)
+    for name, rows in (("steps", pa.table(steps.columns())), ("evidence", _arrow(evidence))):
+        if rows.num_rows:
+            pq.write_table(rows, folder / f"{file.name}.log_{name}.parquet")
+
+
+def _arrow(rows: Sequence[Row]) -> pa.Table:
+    return pa.Table.from_pylist(list(rows))
 
 
 def main(words: Sequence[str]) -> None:

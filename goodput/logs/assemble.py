@@ -6,14 +6,24 @@ elapsed time to where the clock stood. Without any time they are only counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
-from goodput.logs.clock import Stamp
-from goodput.logs.ranks import RankReports, SlowRank
-from goodput.logs.scan import Event
-from goodput.logs.steps import Step, StepLine, bar_start, elapsed_ms, position_of, records_of
+import numpy as np
+
+from goodput.logs.events import Event
+from goodput.logs.ranks import RankReports
+from goodput.logs.segments import (
+    Checkpoint,
+    Phase,
+    Restore,
+    Segment,
+    begin_after_phases,
+    blocked,
+    settle,
+)
+from goodput.logs.step_lines import BAR, COVERS, NONE, Lines, StepLine, elapsed_ms
+from goodput.logs.steps import StepRun, Timing, end_of, ends_of, records_of
 
 _STATUS = {
     "success": "succeeded",
@@ -26,86 +36,25 @@ _RECENT = 64
 # A run that does so many steps more after an error or an end survived it. Fewer may be what other
 # ranks, or buffers, had not yet written.
 SURVIVED_STEPS = 3
-# A pause begins this close to the end of a step when it follows it: logs show whole seconds.
-_ROUNDING_MS = 1000
-
-
-@dataclass(slots=True)
-class Checkpoint:
-    """A save: when it began, when it was durable (None: never seen), where it was said.
-
-    `step` is as printed; `position` is the last one it covers, as steps are counted.
-    """
-
-    step: int | None
-    position: int | None
-    start_ms: int | None
-    end_ms: int | None
-    line: int
-    blocking: bool
-    next_record: int
-    complete: bool = False
-    ends_with_next_step: bool = False
-
-
-@dataclass(slots=True)
-class Phase:
-    """A named interval that is not a step."""
-
-    kind: str
-    start_ms: int
-    end_ms: int | None
-    line: int
-
-
-@dataclass(slots=True)
-class Restore:
-    """Training went on from `step`; after steps of the same attempt, without a new process."""
-
-    step: int
-    at_ms: int | None
-    line: int
-    in_process: bool
-
-
-@dataclass(slots=True)
-class Segment:
-    """One attempt inside the file."""
-
-    index: int
-    first_line: int
-    reason: str
-    start_ms: int | None = None
-    end_ms: int | None = None
-    last_line: int = 0
-    outcome: str | None = None
-    outcome_line: int | None = None
-    outcome_ms: int | None = None
-    train_start_ms: int | None = None
-    resume_step: int | None = None
-    planned: int | None = None
-    slow_ranks: list[SlowRank] = field(default_factory=list)
-    restores: list[Restore] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
-    checkpoints: list[Checkpoint] = field(default_factory=list)
-    phases: list[Phase] = field(default_factory=list)
 
 
 class Assembler:
     """Reads the events of one format and the common ones in order.
 
     Args:
-        start: the first time in the file.
+        lines: the step lines of the log.
+        start_ms: the first time in the file.
     """
 
-    def __init__(self, start: Stamp | None) -> None:
-        self.segments = [Segment(0, 1, "file start", start.ms if start else None)]
-        self._now = start.ms if start else None
+    def __init__(self, lines: Lines, start_ms: int | None) -> None:
+        self.segments = [Segment(0, 1, "file start", start_ms)]
+        self._lines = lines
+        self._now = start_ms
+        self._early_ends: dict[str, Phase] = {}
         self._handlers: dict[str, Callable[[Event], None]] = {
             "run_start": self._on_run_start,
             "run_end": self._on_run_end,
             "train_begin": self._on_train_begin,
-            "step": self._on_step,
             "step_begin": self._on_step_begin,
             "checkpoint_begin": self._on_checkpoint_begin,
             "checkpoint_end": self._on_checkpoint_end,
@@ -124,10 +73,10 @@ class Assembler:
     def _begin(self) -> None:
         self._ranks = RankReports(self._segment.start_ms)
         self._rank: int | None = None
-        self._raw: list[StepLine] = []
+        self._run = StepRun()
         self._recent: dict[tuple[int, int], None] = {}  # in the order in which they came
         self._step_begin: int | None = None
-        self._open_phases: dict[str, tuple[int, int]] = {}
+        self._open_phases: dict[str, tuple[int, int, int]] = {}  # when, line, steps before
         self._ready_ms: int | None = None
         self._resume: int | None = None
         self._bar_start: int | None = None
@@ -140,28 +89,29 @@ class Assembler:
 
     def take(self, event: Event) -> None:
         """Reads the next event."""
-        kind = event.pattern.event
-        self._handlers[kind](event)
-        if event.time and kind != "step":  # a step finds out itself where the clock stands
+        self._handlers[event.pattern.event](event)
+        if event.time:
             self._now = event.time.ms
-        self._segment.last_line = event.line
 
-    def finish(self, last_line: int, end: Stamp | None) -> list[Segment]:
+    def finish(self, last_line: int, end_ms: int | None) -> list[Segment]:
         """Closes the last segment and returns all."""
-        self._close(last_line, end.ms if end else self._now)
+        self._close(last_line, self._now if end_ms is None else end_ms)
+        self._segment.phases += self._late_begins()
+        self.segments[0].phases += self._early_ends.values()
         return self.segments
 
     # --- attempts ---
 
     def _on_run_start(self, event: Event) -> None:
-        if self._raw or (self._segment.outcome and not self._is_weak):
-            self._next_segment(event, "start line")
+        if self._run.places or (self._segment.outcome and not self._is_weak):
+            start = event.time.ms if event.time else None
+            self._next_segment("start line", event.line, event.before_ms, start)
 
-    def _next_segment(self, event: Event, reason: str) -> None:
-        before = event.before.ms if event.before else self._now
-        self._close(event.line - 1, before)
-        start = event.time.ms if event.time else None
-        self.segments.append(Segment(len(self.segments), event.line, reason, start))
+    def _next_segment(
+        self, reason: str, line: int, before_ms: int | None, start_ms: int | None
+    ) -> None:
+        self._close(line - 1, self._now if before_ms is None else before_ms)
+        self.segments.append(Segment(len(self.segments), line, reason, start_ms))
         self._begin()
 
     def _on_run_end(self, event: Event) -> None:
@@ -195,21 +145,20 @@ class Assembler:
         segment.last_line = last_line
         self._ranks.finish()
         segment.slow_ranks = self._ranks.found
-        segment.steps = records_of(self._raw, segment.resume_step)
+        steps = segment.steps = records_of(self._lines, self._run, segment.resume_step)
         for checkpoint in segment.checkpoints:
-            _settle(checkpoint, segment.steps[checkpoint.next_record :][:1])
-        ends = [s.end_ms for s in segment.steps if s.end_ms is not None]
-        known = [ms for ms in (end_ms, *ends[-1:]) if ms is not None]
+            settle(checkpoint, steps[checkpoint.next_record :][:1])
+        known = [ms for ms in (end_ms, *steps.known("end_ms")[-1:]) if ms is not None]
         segment.end_ms = max(known, default=None)
-        starts = [s.start_ms for s in segment.steps if s.start_ms is not None]
+        starts = steps.known("start_ms")[:1]
         if segment.start_ms is None or (starts and starts[0] < segment.start_ms):
             segment.start_ms = starts[0] if starts else segment.start_ms
         segment.phases += [
             phase
             for checkpoint in segment.checkpoints
-            if (phase := _blocked(checkpoint, segment.steps[checkpoint.next_record :][:1]))
+            if (phase := blocked(checkpoint, steps[checkpoint.next_record :][:1]))
         ]
-        _begin_after_phases(segment)
+        begin_after_phases(segment)
 
     # --- steps ---
 
@@ -217,49 +166,122 @@ class Assembler:
         if event.time and self._step_begin is None:
             self._step_begin = event.time.ms
 
-    def _on_step(self, event: Event) -> None:
-        position = position_of(event, self._raw, self._resume)
-        if self._is_repetition(event, position):
+    def take_steps(self, begin: int, end: int) -> None:
+        """Reads the step lines of these places: no event is between them."""
+        while begin < end:
+            begin = self._take_attempt(begin, end)
+
+    def _take_attempt(self, begin: int, end: int) -> int:
+        """Reads step lines up to the first of another attempt; returns the place behind that."""
+        places, attempts = self._of_one_rank(np.arange(begin, end)), len(self.segments)
+        positions = self._lines["position"][places]
+        grows = np.append(np.diff(positions) > 0, False)
+        stops = (np.flatnonzero(~grows) + 1).tolist()
+        start = 0
+        for stop in stops if len(places) else ():
+            while start < stop and not self._take_growing(
+                places[start:stop], positions[start:stop]
+            ):
+                place = int(places[start])
+                self._take_step(place)
+                if len(self.segments) > attempts:
+                    return place + 1
+                start += 1
+            start = stop
+        return end
+
+    def _of_one_rank(self, places: Any) -> Any:
+        """Of some step lines those of the rank that the attempt is told by."""
+        ranks = self._lines["rank"][places]
+        if self._rank is None and (known := ranks[ranks != NONE]).size:
+            self._rank = int(known[0])
+        return places if self._rank is None else places[(ranks == NONE) | (ranks == self._rank)]
+
+    def _take_growing(self, places: Any, positions: Any) -> bool:
+        """Reads lines whose positions grow, all at once; not if the first is to be looked at.
+
+        It may repeat something, begin again, or end a pause.
+        """
+        run = self._run
+        if not run.places or self._step_begin is not None or self._resume is not None:
+            return False
+        newest = max([run.positions[-1], *(position for position, _ in self._recent)])
+        if positions[0] <= newest:
+            return False
+        lines = self._lines[places]
+        counts = np.diff(positions, prepend=run.positions[-1])
+        placed = ends_of(lines, counts, self._now, self._bar_start)
+        if placed is None:
+            for place in places.tolist():
+                self._take_step(place)
+            return True
+        ends, basis = placed[0].tolist(), placed[1]
+        run.add(places.tolist(), positions.tolist(), ends, basis)
+        self._now = self._now if ends[-1] == NONE else ends[-1]
+        recent = lines[-_RECENT:]
+        self._note_recent(zip(recent["position"].tolist(), recent["digest"].tolist(), strict=True))
+        self._note_survival(len(places))
+        return True
+
+    def _take_step(self, place: int) -> None:
+        step, run = StepLine(*self._lines[place].tolist()), self._run
+        position = self._position_of(step)
+        if self._is_repetition(step, position):
             return
-        last = self._raw[-1].position if self._raw else None
+        last = run.positions[-1] if run.positions else None
+        stamp, fresh = _known(step.stamp_ms), _known(step.fresh_ms)
         if self._segment.outcome and last is not None and position <= last:
-            self._next_segment(event, "steps begin again after an end")
-            last = None
-        self._steps_since_end += 1
+            start = fresh if stamp is None else stamp
+            self._next_segment(
+                "steps begin again after an end", step.line, _known(step.before_ms), start
+            )
+            last, run = None, self._run
+        self._note_survival(1)
+        number = len(run.places)
+        if self._step_begin is not None:
+            run.begins[number] = (self._step_begin, True)
+        elif self._ready_ms is not None and (last is None or position <= last):
+            run.begins[number] = (self._ready_ms, False)
+        if self._resume is not None:
+            run.resumes[number] = self._resume
+        elapsed, covers = _known(step.elapsed_ms), COVERS[step.covers]
+        if step.covers == BAR and (last is None or position < last):
+            self._bar_start = self._now if fresh is None else fresh
+            if stamp is not None:
+                self._bar_start = stamp - (elapsed or 0)
+        count = position - last if last is not None and last < position else 1
+        timing = Timing(stamp, fresh, elapsed, covers, self._now, count, self._bar_start)
+        end, basis = end_of(timing)
+        run.add([place], [position], [NONE if end is None else end], basis)
+        self._step_begin = self._resume = None
+        self._now = self._now if end is None else end
+
+    def _note_survival(self, steps: int) -> None:
+        self._steps_since_end += steps
         if not self._is_declared and self._steps_since_end >= SURVIVED_STEPS:
             segment = self._segment
             segment.outcome = segment.outcome_line = segment.outcome_ms = None
-        begin = self._step_begin
-        if begin is None and (last is None or position <= last):
-            begin = self._ready_ms
-        step = StepLine(
-            position,
-            event,
-            begin,
-            self._step_begin is not None,
-            self._resume,
-            self._bar_start,
-            self._now,
-        )
-        if event.pattern.covers == "bar" and (last is None or position < last):
-            step.bar_start = self._bar_start = bar_start(event, self._now)
-        self._raw.append(step)
-        self._step_begin = self._resume = None
-        self._now = step.settle(self._raw[-2] if len(self._raw) > 1 else None)
 
-    def _is_repetition(self, event: Event, position: int) -> bool:
-        """Whether another rank printed this, or the same text was just seen."""
-        if self._rank is None:
-            self._rank = event.rank
-        if event.rank is not None and event.rank != self._rank:
+    def _position_of(self, step: StepLine) -> int:
+        """What the line says, or the count of such lines after the step resumed from."""
+        if step.position != NONE:
+            return step.position
+        if self._resume is not None:
+            return self._resume + 1
+        return self._run.positions[-1] + 1 if self._run.positions else 1
+
+    def _is_repetition(self, step: StepLine, position: int) -> bool:
+        """Whether the same text, or the same step, was just seen: several ranks print it."""
+        key = (position, step.digest)
+        if key in self._recent or self._run.positions[-1:] == [position]:
             return True
-        key = (position, event.digest)
-        if key in self._recent or (self._raw and self._raw[-1].position == position):
-            return True
-        if len(self._recent) == _RECENT:
-            del self._recent[next(iter(self._recent))]
-        self._recent[key] = None
+        self._note_recent([key])
         return False
+
+    def _note_recent(self, keys: Iterable[tuple[int, int]]) -> None:
+        self._recent |= dict.fromkeys(keys)
+        while len(self._recent) > _RECENT:
+            del self._recent[next(iter(self._recent))]
 
     # --- checkpoints and restores ---
 
@@ -282,7 +304,7 @@ class Assembler:
                 end_ms,
                 event.line,
                 blocking=is_begin and pattern.blocking,
-                next_record=len(self._raw),
+                next_record=len(self._run.places),
                 complete=not is_begin,
                 ends_with_next_step=pattern.commit == "next_step",
             )
@@ -295,10 +317,12 @@ class Assembler:
                 if not checkpoint.complete:
                     checkpoint.complete, checkpoint.end_ms = True, self._at(event)
                 return
+        if not self._segment.checkpoints:
+            self._note_early_end("ckpt_save", self._at(event), event)
         self._on_checkpoint_saved(event)
 
     def _on_checkpoint_saved(self, event: Event) -> None:
-        at, elapsed = self._at(event), elapsed_ms(event) or 0
+        at, elapsed = self._at(event), _elapsed_ms(event) or 0
         step = self._step_of(event)
         if not any(c.step == step for c in self._segment.checkpoints[-4:]):
             self._add_checkpoint(event, step, None if at is None else at - elapsed, at)
@@ -317,17 +341,17 @@ class Assembler:
             return
         step = self._step_of(event)
         if step and step != self._resume:
-            restore = Restore(step, self._at(event), event.line, bool(self._raw))
+            restore = Restore(step, self._at(event), event.line, bool(self._run.places))
             self._segment.restores.append(restore)
         self._resume = step
-        if not self._raw:
+        if not self._run.places:
             self._segment.resume_step = step
 
     def _step_of(self, event: Event) -> int | None:
         step = event.fields.get("step")
         if isinstance(step, int):
             return step + event.pattern.offset
-        return self._raw[-1].position if self._raw else None
+        return self._run.positions[-1] if self._run.positions else None
 
     # --- phases ---
 
@@ -340,76 +364,76 @@ class Assembler:
     def _open_phase(self, kind: str, event: Event) -> None:
         at = self._at(event)
         if at is not None and kind not in self._open_phases:
-            self._open_phases[kind] = (at, event.line)
+            self._open_phases[kind] = (at, event.line, len(self._run.places))
 
     def _close_phase(self, kind: str, event: Event) -> None:
-        opened = self._open_phases.pop(kind, None)
-        elapsed, time = elapsed_ms(event), event.time
-        if time is None and elapsed is not None and self._now is not None:
-            opened = (self._now, event.line)
-            self._now += elapsed
-        end = time.ms if time else self._now
-        if opened is None and elapsed is not None and end is not None:
-            opened = (end - elapsed, event.line)
-        if opened is not None and end is not None and end > opened[0]:
-            self._segment.phases.append(Phase(kind, opened[0], end, opened[1]))
+        opened = self._open_phases.pop(kind, (None, event.line))
+        start, line = opened[0], opened[1]
+        elapsed, end = _elapsed_ms(event), self._at(event)
+        if event.time is None and elapsed is not None and self._now is not None:
+            start, line = self._now, event.line
+            end = self._now = self._now + elapsed
+        elif start is None and elapsed is not None and end is not None:
+            start = end - elapsed
+        if start is None:
+            self._note_early_end(kind, end, event)
+        elif end is not None and end > start:
+            self._segment.phases.append(Phase(kind, start, end, line))
+
+    def _note_early_end(self, kind: str, at: int | None, event: Event) -> None:
+        """Remembers the end of a phase that may have begun in the file before this one."""
+        is_first = len(self.segments) == 1 and not self._run.places and not self._segment.phases
+        if is_first and at is not None and kind not in self._early_ends:
+            self._early_ends[kind] = Phase(kind, at, at, event.line)
+
+    def _late_begins(self) -> Iterator[Phase]:
+        """Phases that may end in the file after this one: no step has come since they began."""
+        for kind, (at, line, steps) in self._open_phases.items():
+            if steps == len(self._run.places):
+                yield Phase(kind, at, None, line)
+        for save in self._segment.checkpoints[-1:]:
+            is_open = (
+                save.blocking and not save.complete and save.next_record == len(self._run.places)
+            )
+            if is_open and save.start_ms is not None:
+                yield Phase("ckpt_save", save.start_ms, None, save.line)
 
     def _at(self, event: Event) -> int | None:
         return event.time.ms if event.time else self._now
 
 
-def _settle(checkpoint: Checkpoint, following: Sequence[Step]) -> None:
-    """A save that training waits for, and that never says so, was durable at the next step."""
-    if checkpoint.complete or not checkpoint.ends_with_next_step or not following:
-        return
-    checkpoint.complete = True
-    step, floor = following[0], checkpoint.start_ms
-    begins_after = step.start_ms is not None and floor is not None and step.start_ms >= floor
-    checkpoint.end_ms = step.start_ms if begins_after else step.end_ms
+def _known(value: int) -> int | None:
+    return None if value == NONE else value
 
 
-def _blocked(checkpoint: Checkpoint, following: Sequence[Step]) -> Phase | None:
-    """The time that training waited: until the save was durable or a step began before that."""
-    start, end = checkpoint.start_ms, checkpoint.end_ms
-    if not checkpoint.blocking or start is None:
-        return None
-    began = [s.start_ms for s in following if s.start_ms is not None and s.start_ms > start]
-    end = min([ms for ms in (end, *began) if ms is not None], default=None)
-    return Phase("ckpt_save", start, end, checkpoint.line) if end and end > start else None
-
-
-def _begin_after_phases(segment: Segment) -> None:
-    """Lets a step that took over from the one before begin when the pause between them is over.
-
-    Where the log does not measure steps, one seems to begin with the end of the one before, though
-    a save or an evaluation came first.
-    """
-    phases = sorted(segment.phases, key=lambda phase: phase.start_ms)
-    place = 0
-    for before, step in pairwise(segment.steps):
-        if step.start_ms is None or step.end_ms is None or step.start_ms != before.end_ms:
-            continue
-        while place < len(phases) and phases[place].start_ms < step.start_ms - _ROUNDING_MS:
-            place += 1
-        for phase in phases[place:]:
-            if phase.start_ms > step.start_ms + _ROUNDING_MS or phase.end_ms is None:
-                break
-            if step.start_ms < phase.end_ms < step.end_ms:
-                step.start_ms = phase.end_ms
+def _elapsed_ms(event: Event) -> int | None:
+    return elapsed_ms(event.fields, event.pattern.unit)
 
 
 def assemble(
-    events: Sequence[Event], *, start: Stamp | None, end: Stamp | None, last_line: int
+    events: Sequence[Event],
+    lines: Lines,
+    *,
+    start_ms: int | None,
+    end_ms: int | None,
+    last_line: int,
 ) -> list[Segment]:
     """The attempts in a log.
 
     Args:
         events: of the log's format and the common ones, in file order.
-        start: the first time in the file.
-        end: the last time in the file.
+        lines: of its steps, in file order.
+        start_ms: the first time in the file.
+        end_ms: the last time in the file.
         last_line: number of the last line.
     """
-    assembler = Assembler(start)
-    for event in events:
+    assembler = Assembler(lines, start_ms)
+    done = 0
+    # What else the line of a step says comes before the step.
+    cuts = np.searchsorted(lines["offset"], [event.offset for event in events]).tolist()
+    for event, cut in zip(events, cuts, strict=True):
+        assembler.take_steps(done, cut)
         assembler.take(event)
-    return assembler.finish(last_line, end)
+        done = cut
+    assembler.take_steps(done, len(lines))
+    return assembler.finish(last_line, end_ms)

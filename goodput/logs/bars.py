@@ -2,69 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numpy as np
 
-from goodput.logs.scan import Event
-
-BAR = "bar"
+from goodput.logs.step_lines import NONE, Lines
 
 
-def is_bar(event: Event) -> bool:
-    """Whether the event is an update of a progress bar."""
-    return event.pattern.event == "step" and event.pattern.covers == BAR
-
-
-def training_bar(events: Sequence[Event]) -> list[Event]:
+def training_bar(updates: Lines) -> Lines:
     """The updates of the bar that took longest, with positions that go on where a bar ended.
 
     A loop per epoch draws a bar per epoch; its steps count on from epoch to epoch. Downloads and
     loading loops draw bars, too, but short ones, and those over a data set do not count iterations.
     """
-    taken: dict[int, float] = {}
-    for event in [e for e in events if "rate" in e.fields] or events:
-        total = _number(event, "total")
-        taken[total] = max(taken.get(total, 0), _seconds(event))
-    if not taken:
-        return []
-    total = max(taken, key=lambda t: (taken[t], t))
-    return _continued([e for e in events if _number(e, "total") == total], total)
+    if not len(updates):
+        return updates
+    named = updates.copy()
+    for name in ("position", "elapsed_ms", "total"):
+        named[name][named[name] == NONE] = 0
+    timed = named[named["has_rate"]] if named["has_rate"].any() else named
+    totals, bar = np.unique(timed["total"], return_inverse=True)
+    taken = np.zeros(len(totals), np.int64)
+    np.maximum.at(taken, bar, timed["elapsed_ms"])
+    total = int(totals[np.flatnonzero(taken == taken.max())[-1]])
+    return _continued(updates[named["total"] == total], total)
 
 
-def _continued(events: Sequence[Event], total: int) -> list[Event]:
+def _continued(updates: Lines, total: int) -> Lines:
     base = last = 0
-    result: list[Event] = []
     label: str | None = None
-    first: int | None = None  # of the next record, where the bar was seen at its beginning
-    for event in events:
-        done, text = _number(event, "step"), str(event.fields.get("label", "")).strip()
+    first = NONE  # of the next record, where the bar was seen at its beginning
+    kept: list[int] = []
+    positions: list[int] = []
+    firsts: list[int] = []
+    before_ms = None
+    columns = (updates[name].tolist() for name in ("position", "elapsed_ms", "label"))
+    for place, (position, elapsed, raw_label) in enumerate(zip(*columns, strict=True)):
+        done, text = max(position, 0), raw_label.strip()
         if done < last and (last >= total or (text != label and "poch" in text)):
             base += total
         if not done:
             first = base + 1
         elif done != last:
-            if done > last and result and _is_same_second(event, result[-1]):
-                first = _number(result.pop(), "first") or None
-            event.fields["step"] = base + done
-            if first:
-                event.fields["first"] = first
-            result.append(event)
-            first = None
+            if done > last and kept and elapsed == before_ms:
+                # The bar shows the same time: of such updates only the last says something.
+                first = firsts.pop()
+                kept.pop(), positions.pop()
+            kept.append(place)
+            positions.append(base + done)
+            firsts.append(first)
+            first, before_ms = NONE, elapsed
         last, label = done, text
-    return result
-
-
-def _is_same_second(event: Event, before: Event) -> bool:
-    """Whether the bar shows the same time: of such updates only the last says something."""
-    return event.fields.get("elapsed") == before.fields.get("elapsed")
-
-
-def _number(event: Event, name: str) -> int:
-    value = event.fields.get(name)
-    return value if isinstance(value, int) else 0
-
-
-def _seconds(event: Event) -> float:
-    seconds = 0
-    for part in str(event.fields.get("elapsed", "0")).split(":"):
-        seconds = seconds * 60 + int(float(part or 0))
-    return seconds
+    lines = updates[kept]
+    lines["position"], lines["first"] = positions, firsts
+    return lines

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import IO
 
 from goodput.errors import SourceUnreachable
-from goodput.logs.assemble import SURVIVED_STEPS, Checkpoint, Segment
+from goodput.logs.assemble import SURVIVED_STEPS
 from goodput.logs.findings import Finding, classes, finding
 from goodput.logs.hints import LogHints
 from goodput.logs.reader import ScannedLog, scan_log
 from goodput.logs.reading import Flaw
+from goodput.logs.segments import Checkpoint, Segment
 from goodput.logs.signatures import unknown_error
-from goodput.logs.steps import Step, median_seconds
+from goodput.logs.steps import Steps, median_seconds
 
 # What the end itself declares [STANDARD 4.4, S0].
 _DECLARED = {"cancelled": "user.cancel", "preempted": "plat.preempt", "timeout": "user.timeout"}
@@ -93,6 +94,7 @@ class LogVerdict:
         restarts: attempts after the first, and restarts within an attempt.
         damage: what ended the reading before the end of the file: compressed data that are cut
             off or broken.
+        unread: what was not read besides.
     """
 
     format: str
@@ -103,11 +105,12 @@ class LogVerdict:
     lines: int
     bytes: int
     damage: Flaw | None
+    unread: list[Flaw]
 
     @property
     def steps(self) -> StepCount | None:
         """The steps of all attempts, in the order of the file."""
-        return count_steps([s for a in self.attempts for s in a.segment.steps])
+        return count_steps(Steps.joined(a.segment.steps for a in self.attempts))
 
     @property
     def checkpoints(self) -> list[Checkpoint]:
@@ -152,6 +155,7 @@ def classify_log(
         lines=log.reader.lines,
         bytes=log.reader.size,
         damage=log.reader.damage,
+        unread=[flaw for flaw in log.reader.flaws if flaw is not log.reader.damage],
     )
 
 
@@ -160,7 +164,7 @@ def _says_something(attempt: AttemptVerdict) -> bool:
     return known or bool(attempt.segment.steps) or attempt.failure_class is not None
 
 
-def count_steps(steps: Sequence[Step]) -> StepCount | None:
+def count_steps(steps: Steps) -> StepCount | None:
     """Counts records; None if there are none."""
     if not steps:
         return None
@@ -251,7 +255,7 @@ class _Attempt:
 
     def _fatal(self) -> list[Finding]:
         """The evidence that training did not survive."""
-        progress = [step.line for step in self.segment.steps]
+        progress = self.segment.steps.known("line")
         return [
             f for f in self.found if len(progress) - bisect_right(progress, f.line) < SURVIVED_STEPS
         ]
@@ -276,19 +280,19 @@ class _Attempt:
         return total is not None and steps[-1].last + counts_from_zero >= total
 
     def _is_silent(self) -> bool:
-        steps, last = self.segment.steps, self.log.scanner.last
+        steps, last = self.segment.steps, self.log.scanner.last_ms
         if not steps or last is None or self.segment is not self.log.segments[-1]:
             return False
         progress = steps[-1].end_ms
         seconds = count_steps(steps)
         pace = (seconds.median_seconds or 0) * 1000 if seconds else 0
-        return progress is not None and last.ms - progress >= max(_HANG_MS, _HANG_STEPS * pace)
+        return progress is not None and last - progress >= max(_HANG_MS, _HANG_STEPS * pace)
 
     def _is_alive(self) -> bool:
-        last = self.log.scanner.last
+        last = self.log.scanner.last_ms
         is_last = self.segment is self.log.segments[-1]
         known = is_last and last is not None and self.now_ms is not None
-        return bool(known and last and self.now_ms and 0 <= self.now_ms - last.ms < _ALIVE_MS)
+        return bool(known and last and self.now_ms and 0 <= self.now_ms - last < _ALIVE_MS)
 
 
 def _is_fatal(found: Finding) -> bool:

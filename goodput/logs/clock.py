@@ -11,6 +11,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import numpy as np
+
 from goodput._resources import catalog_dir
 from goodput.errors import UsageError
 
@@ -42,9 +44,13 @@ _MONTHS = {
 _YEAR = re.compile(rb"(?:19|20)\d\d")
 # In every shape; a search for it is quick because it begins with a fixed byte.
 _CLOCK = re.compile(rb":\d\d:\d\d")
+_COLON, _ZERO, _ONE, _TWO, _NINE = b":0129"
 _MINUTES_SECONDS = re.compile(rb":\d\d:\d\d(?:\D|$)")
+# A digit that stands for itself, not for a count of what is before it.
+_FIXED_DIGIT = re.compile(r"\{[\d,]+\}|\\.|(\d)")
+_MS_DIGITS = 3
 _UTC_NAMES = (b"Z", b"UTC", b"GMT")
-_LAST_HOUR, _LAST_MINUTE, _LEAP_SECOND = 23, 59, 60
+LAST_HOUR, LAST_MINUTE, LEAP_SECOND = 23, 59, 60
 _MAX_MINUTES = 10_000
 _HALF_A_YEAR_MS = 183 * 86_400_000
 
@@ -54,6 +60,25 @@ class Stamp(NamedTuple):
 
     ms: int
     resolution_ms: int
+
+
+class TimePlace(NamedTuple):
+    """Where a time is in a line: the day, the clock as hh:mm:ss, a fraction, and what follows.
+
+    Of the fraction, which may be empty, the milliseconds; what follows is a zone, or the year.
+    """
+
+    begin: int
+    clock: int
+    fraction: int
+    fraction_end: int
+    rest: int
+    end: int
+
+    @property
+    def resolution_ms(self) -> int:
+        """How fine the time is written."""
+        return 1 if self.fraction < self.fraction_end else 1000
 
 
 class _Parts(NamedTuple):
@@ -77,11 +102,14 @@ _MINUTE_PARTS = 6
 class _Shape:
     """One way to write a time."""
 
-    __slots__ = ("_take", "search")
+    __slots__ = ("_take", "search", "search_loosely")
 
     def __init__(self, source: str) -> None:
         regex = re.compile(source.encode())
         self.search = regex.search
+        # The same where any digit may stand for another.
+        loose = _FIXED_DIGIT.sub(lambda found: r"\d" if found[1] else found[0], source)
+        self.search_loosely = re.compile(loose.encode()).search
         # Of what the groups took, with one more at the end for those that the shape has not.
         places = [regex.groupindex.get(name, 0) - 1 for name in _Parts._fields]
         self._take: Any = itemgetter(*places)
@@ -123,14 +151,15 @@ class LogClock:
     Attributes:
         zone: of times without one; None means UTC, and `assumed_utc` tells whether it mattered.
         year: of times without one, until a full date appears in the file.
+        latest: the time read last, in UTC ms.
     """
 
     zone: ZoneInfo | None = None
     year: int | None = None
     assumed_utc: bool = False
+    latest: int | None = None
     _shapes: tuple[_Shape, ...] = field(default_factory=timestamp_shapes)
     _is_first_shape: bool = False
-    _previous: int | None = None
     _minutes: dict[tuple[bytes | None, ...], int | None] = field(default_factory=dict)
     _offsets: dict[int, tuple[int, int]] = field(default_factory=dict)
 
@@ -147,6 +176,45 @@ class LogClock:
                 return stamp
         return None
 
+    def place(self, line: bytes) -> tuple[bool, TimePlace | None]:
+        """Where the time is in this line and all that differ from it only in digits.
+
+        Returns:
+            Whether that can be said, as long as a year is known or none is; and the place, None if
+            such lines hold no time.
+        """
+        head = line[:SEARCHED_BYTES]
+        for shape in self._shapes:
+            loose = shape.search_loosely(head)
+            if loose is None or (self.year is None and "year" not in loose.re.groupindex):
+                continue
+            found = shape.search(head)
+            place = None if found is None or found.span() != loose.span() else _place(found)
+            return place is not None, place
+        return True, None
+
+    def day_at(self, line: bytes, place: TimePlace) -> int | None:
+        """When the day begins that a line has at a place, in UTC ms; None where it is none.
+
+        What it says does not count for the lines below.
+        """
+        text = line[place.begin : place.clock] + b"00:00:00" + line[place.rest : place.end]
+        before = self.latest, self.year
+        stamp = self.read(text)
+        self.latest, self.year = before
+        return None if stamp is None else stamp.ms
+
+    def places(self, text: bytes) -> list[int]:
+        """Where a time may be, in order: in each there is one of these places at least."""
+        codes = np.frombuffer(text, np.uint8)
+        if self.year is not None:
+            found = (codes[:-3] == _COLON) & (codes[3:] == _COLON)
+        else:
+            first, second = codes[:-1], codes[1:]
+            found = ((first == _ONE) & (second == _NINE)) | ((first == _TWO) & (second == _ZERO))
+        places: list[int] = np.flatnonzero(found).tolist()
+        return places
+
     def may_find(self, text: bytes, begin: int, end: int) -> bool:
         """Whether a line in text[begin:end] can hold a time: most stretches of a log hold none."""
         if self.year is None and not _YEAR.search(text, begin, end):
@@ -159,7 +227,7 @@ class LogClock:
 
     def accept(self, ms: int, resolution_ms: int = 1) -> Stamp:
         """An instant that needs no reading, noted as the latest of the file."""
-        self._previous = ms
+        self.latest = ms
         return Stamp(ms, resolution_ms)
 
     def _stamp(self, parts: _Parts) -> Stamp | None:
@@ -176,7 +244,7 @@ class LogClock:
         if self.year is None:
             return None
         naive = self._in_year(b"%d" % self.year, parts)
-        previous = self._previous
+        previous = self.latest
         if naive is not None and previous is not None and naive < previous - _HALF_A_YEAR_MS:
             naive = self._in_year(b"%d" % (self.year + 1), parts)  # December, then January
         return naive
@@ -191,7 +259,7 @@ class LogClock:
             if minute is not None:
                 self.year = int(year)
         second = int(parts.second)
-        if minute is None or second > _LEAP_SECOND:
+        if minute is None or second > LEAP_SECOND:
             return None
         fraction = parts.fraction
         ms = 0 if fraction is None else int((fraction + b"00")[:3])
@@ -208,15 +276,27 @@ class LogClock:
             )
             self._offsets[quarter] = (_utcoffset_ms(local), _utcoffset_ms(local.replace(fold=1)))
         first, second = (naive - offset for offset in self._offsets[quarter])
-        goes_back = self._previous is not None and first < self._previous
-        return second if goes_back and second >= (self._previous or 0) and second > first else first
+        goes_back = self.latest is not None and first < self.latest
+        return second if goes_back and second >= (self.latest or 0) and second > first else first
+
+
+def _place(found: re.Match[bytes]) -> TimePlace | None:
+    """Where the parts of a time are; None if only its text says how to read it."""
+    parts = {name: span for name in found.re.groupindex if (span := found.span(name))[0] >= 0}
+    clock, rest = parts["hour"][0], parts["second"][1]
+    if "year" not in parts or "half" in parts or rest - clock != len("hh:mm:ss"):
+        return None
+    begin, end = parts.get("fraction", (rest, rest))
+    if 0 < end - begin < _MS_DIGITS:
+        return None
+    return TimePlace(found.start(), clock, begin, min(end, begin + _MS_DIGITS), end, found.end())
 
 
 def _minute_ms(year: bytes, parts: _Parts) -> int | None:
     """The minute that a time is in; None if there is none."""
     hour, minute = int(parts.hour), int(parts.minute)
     midnight = _day_ms(year, parts.month, parts.day)
-    if midnight is None or hour > _LAST_HOUR or minute > _LAST_MINUTE:
+    if midnight is None or hour > LAST_HOUR or minute > LAST_MINUTE:
         return None
     if parts.half is not None:
         hour = hour % 12 + (12 if parts.half == b"PM" else 0)

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from goodput._resources import catalog_folders, catalog_rows
-from goodput.logs.scan import Evidence
+from goodput.logs.events import Evidence
 
 _UNKNOWN = "unk.none"
 

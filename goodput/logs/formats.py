@@ -90,9 +90,9 @@ _STRUCTURED = 50
 COMMON = "common"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pattern:
-    """One kind of line.
+    """One kind of line; each is only equal to itself.
 
     Attributes:
         event: a key of EVENTS.

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, NamedTuple, Protocol
+from itertools import pairwise
+from typing import Any, Protocol
 
+import numpy as np
 import re2
 
 # The extra `fast` may not be installed.
@@ -23,21 +25,21 @@ if HAS_NATIVE:
 
 # Room for the automaton of all literals; RE2 starts it anew when it is full.
 _AUTOMATON_BYTES = 1 << 26
-_NONE: frozenset[str] = frozenset()
+# Sets of literals are looked up by what was found, in the order found, of lines with few hits.
+_SHORT_LINE_HITS, _MAX_SETS = 12, 10_000
+_LINE_FEED, _RETURN = b"\n\r"
+# Lines are told one by one where they are further from each other.
+_SPARSE_BYTES = 1 << 11
 
 
-class Candidate(NamedTuple):
-    """A line, without its end, that holds at least one literal; offsets are into the block."""
-
-    start: int
-    end: int
-    literals: frozenset[str]
+Candidate = tuple[int, int, frozenset[str]]
+"""Where a line that holds literals begins and ends in its block, without its end; and which."""
 
 
 class Gate(Protocol):
     """Searches blocks for a fixed set of lower-case ASCII literals without line ends."""
 
-    def candidates(self, block: bytes) -> Iterator[Candidate]:
+    def candidates(self, block: bytes) -> Iterable[Candidate]:
         """The lines that hold a literal in whatever case, in order; lines end at LF or CR."""
 
 
@@ -62,14 +64,14 @@ class LineGate:
         self._all.Compile()
         self._sets: dict[tuple[int, ...], frozenset[str]] = {}
 
-    def candidates(self, block: bytes) -> Iterator[Candidate]:
+    def candidates(self, block: bytes) -> Iterable[Candidate]:
         """See Gate."""
         lines = _Lines(block)
         search = self._any.search
         found = search(block)
         while found is not None:
             start, end = lines.around(found.start())
-            yield Candidate(start, end, self._literals_of(block[start:end]))
+            yield start, end, self._literals_of(block[start:end])
             found = search(block, end)
 
     def _literals_of(self, line: bytes) -> frozenset[str]:
@@ -86,8 +88,7 @@ class NativeGate:
     def __init__(self, literals: list[str]) -> None:
         """Builds the database."""
         self._literals = literals
-        self._single = [frozenset([literal]) for literal in literals]
-        self._sets: dict[tuple[frozenset[str], int], frozenset[str]] = {}
+        self._sets: dict[tuple[int, ...], frozenset[str]] = {}
         # The database has scratch space for one scan at a time.
         self._scanning = threading.Lock()
         self._database = hyperscan.Database()
@@ -98,7 +99,7 @@ class NativeGate:
             flags=[hyperscan.HS_FLAG_CASELESS] * len(literals),
         )
 
-    def candidates(self, block: bytes) -> Iterator[Candidate]:
+    def candidates(self, block: bytes) -> Iterable[Candidate]:
         """See Gate."""
         hits: list[tuple[int, int]] = []
 
@@ -108,25 +109,54 @@ class NativeGate:
         if block:
             with self._scanning:
                 self._database.scan(block, match_event_handler=keep)
-        around, single, sets = _Lines(block).around, self._single, self._sets
-        start, end, present = 0, -1, _NONE
+        if not hits:
+            return ()
         # They come in the order of their ends; none crosses a line, so lines are in order.
-        for place, index in hits:
-            if place > end:
-                if present:
-                    yield Candidate(start, end, present)
-                start, end = around(place - 1)
-                present = single[index]
-            else:
-                # The same object each time, for its users look things up by it.
-                present = sets.get((present, index)) or self._with(present, index)
-        if present:
-            yield Candidate(start, end, present)
+        places, literals = zip(*hits, strict=True)
+        is_sparse = len(hits) * _SPARSE_BYTES < len(block)
+        bounds_of = _bounds_one_by_one if is_sparse else _bounds
+        first, starts, ends = bounds_of(block, places)
+        present = [self._set_of(literals[a:b]) for a, b in pairwise([*first, len(hits)])]
+        return zip(starts, ends, present, strict=True)
 
-    def _with(self, present: frozenset[str], index: int) -> frozenset[str]:
-        both = present | self._single[index]
-        self._sets[present, index] = both
-        return both
+    def _set_of(self, numbers: tuple[int, ...]) -> frozenset[str]:
+        """The literals of these numbers; each time the same object, as it is looked up often."""
+        found = self._sets.get(numbers)
+        if found is None:
+            in_order = tuple(sorted(set(numbers)))
+            found = self._sets.get(in_order) or frozenset(self._literals[i] for i in in_order)
+            self._sets[in_order] = found
+            if len(numbers) <= _SHORT_LINE_HITS and len(self._sets) < _MAX_SETS:
+                self._sets[numbers] = found
+        return found
+
+
+_Bounds = tuple[list[int], list[int], list[int]]
+
+
+def _bounds(block: bytes, places: Sequence[int]) -> _Bounds:
+    """The lines that hold the bytes before some places: for each the first place, and bounds."""
+    text = np.frombuffer(block, np.uint8)
+    is_end = text == _LINE_FEED
+    if b"\r" in block:
+        is_end |= text == _RETURN
+    line_ends = np.append(np.flatnonzero(is_end), len(block))
+    lines = np.searchsorted(line_ends, np.array(places) - 1)
+    first = np.flatnonzero(np.diff(lines, prepend=-1))
+    lines = lines[first]
+    starts = np.where(lines, line_ends[lines - 1] + 1, 0)
+    return first.tolist(), starts.tolist(), line_ends[lines].tolist()
+
+
+def _bounds_one_by_one(block: bytes, places: Sequence[int]) -> _Bounds:
+    """The same where most lines hold none."""
+    lines, found, last = _Lines(block), [], -1
+    for number, place in enumerate(places):
+        if place > last:
+            start, last = lines.around(place - 1)
+            found.append((number, start, last))
+    first, starts, ends = (list(column) for column in zip(*found, strict=True))
+    return first, starts, ends
 
 
 class _Lines:
@@ -135,16 +165,10 @@ class _Lines:
     def __init__(self, block: bytes) -> None:
         self._block = block
         self._end = self._line_feed = -1
-        self._has_no_returns = b"\r" not in block
 
     def around(self, place: int) -> tuple[int, int]:
         """Begin and end of the line at a place behind the line before."""
         block = self._block
-        if self._has_no_returns:
-            start = block.rfind(b"\n", self._end + 1, place) + 1 or self._end + 1
-            end = block.find(b"\n", place)
-            self._end = len(block) if end < 0 else end
-            return start, self._end
         # Each search is bounded by the one before: a block of carriage returns is linear.
         floor = self._end + 1
         if self._line_feed < place:

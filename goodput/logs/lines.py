@@ -18,11 +18,15 @@ _TRACEBACK = "Traceback (most recent call last)"
 
 
 class Line(NamedTuple):
-    """A line as read: `text` without escapes, `body` also without prefixes; the writer's rank."""
+    """A line as read: `text` without escapes, `body` also without prefixes; the writer's rank.
+
+    `rank_at` is where that stands in the text of a line that is not JSON.
+    """
 
     text: bytes
     body: bytes
     rank: int | None
+    rank_at: tuple[int, int] | None = None
 
 
 @cache
@@ -45,17 +49,27 @@ def read_line(raw: bytes) -> Line:
         text = _ESCAPES.sub(b"", text)
     if b"\0" in text:
         text = text.replace(b"\0", b"")
-    body, rank = _without_prefixes(text)
+    body, rank, rank_at = _without_prefixes(text)
     if body.startswith(_OBJECT) and (unpacked := _unpacked(body)) is not None:
         time, text = unpacked
-        body, inner_rank = _without_prefixes(text)
+        body, inner_rank, _ = _without_prefixes(text)
         text = time + text
         rank = rank if inner_rank is None else inner_rank
-    return Line(text, body, rank)
+    return Line(text, body, rank, rank_at)
 
 
-def _without_prefixes(body: bytes) -> tuple[bytes, int | None]:
-    match_prefix, rank = _prefix().match, None
+def places_without_escapes(raw: bytes) -> list[int]:
+    """Where each character that is no part of an escape is, and the end."""
+    places: list[int] = []
+    begin = 0
+    for found in _ESCAPES.finditer(raw):
+        places += range(begin, found.start())
+        begin = found.end()
+    return [*places, *range(begin, len(raw) + 1)]
+
+
+def _without_prefixes(text: bytes) -> tuple[bytes, int | None, tuple[int, int] | None]:
+    match_prefix, body, rank, rank_at = _prefix().match, text, None, None
     for _ in range(_MAX_PREFIXES):
         match = match_prefix(body)
         if match is None:
@@ -63,8 +77,11 @@ def _without_prefixes(body: bytes) -> tuple[bytes, int | None]:
         if match.lastgroup is not None:
             # The innermost prefix was written by the process itself, the outer by its launchers.
             rank = int(match[match.lastgroup])
+            begin, end = match.span(match.lastgroup)
+            cut = len(text) - len(body)
+            rank_at = cut + begin, cut + end
         body = body[match.end() :]
-    return body, rank
+    return body, rank, rank_at
 
 
 def _unpacked(body: bytes) -> tuple[bytes, bytes] | None:

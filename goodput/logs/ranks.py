@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import ClassVar
 
-from goodput.logs.scan import Event
+from goodput.logs.events import Event
 
 # What a rank must exceed the others' median by: STANDARD 3.2 calls 5 % more slow.
 _SLOW = 0.05

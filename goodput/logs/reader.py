@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from goodput._memory import without_cycle_search
-from goodput.logs.assemble import Segment, assemble
-from goodput.logs.bars import is_bar, training_bar
+from goodput.logs.assemble import assemble
+from goodput.logs.bars import training_bar
 from goodput.logs.clock import LogClock, zone_named
-from goodput.logs.formats import Format, load_formats
+from goodput.logs.events import Event, Evidence
+from goodput.logs.formats import Format, Pattern, load_formats
 from goodput.logs.hints import LogHints
 from goodput.logs.paths import printable, stream_of_path
 from goodput.logs.reading import BlockReader, open_log
-from goodput.logs.rows import LogRows, Row
-from goodput.logs.scan import Event, Evidence, Scanner
+from goodput.logs.rows import LogRows, Row, StepRows
+from goodput.logs.scan import Scanner
+from goodput.logs.segments import Segment
 from goodput.logs.signatures import load_signatures, unknown_error
-from goodput.logs.steps import Step
+from goodput.logs.step_lines import Lines, StepLines, in_file_order
+from goodput.logs.steps import Steps
 
-GENERIC = "generic"
+GENERIC, _BARS = "generic", "tqdm"
+BAR = "bar"
 _ID_BYTES = 1024
 _ID_LENGTH = 24
 # A structured format needs this share of the step lines of the most frequent one.
@@ -40,7 +44,7 @@ class LogResult:
         is_known_text: whether any line was known to a format or a signature.
         step_lines: step lines by format, whether they were used or not.
         records: other counted lines by format.
-        last_step_line: the last step event of each format, by format.
+        last_bar: the last progress bar's position and total; None without one.
         tables: rows of raw.log_files, log_segments, log_steps, log_phases, log_checkpoints,
             log_evidence, log_restores and log_slow_ranks.
         quarantine: rows of raw.quarantine: what could not be read or placed, and why.
@@ -52,14 +56,23 @@ class LogResult:
     is_known_text: bool
     step_lines: Counter[str]
     records: Counter[str]
-    last_step_line: dict[str, Event]
-    tables: dict[str, list[Row]]
+    last_bar: tuple[int, int] | None
+    tables: dict[str, Sequence[Row]]
     quarantine: list[Row] = field(default_factory=list)
 
     @property
-    def steps(self) -> list[Step]:
+    def steps(self) -> Steps:
         """The steps of all segments."""
-        return [step for segment in self.segments for step in segment.steps]
+        return Steps.joined(segment.steps for segment in self.segments)
+
+    def rename(self, log_id: str) -> None:
+        """Gives the log another identity, in all rows."""
+        for rows in self.tables.values():
+            if isinstance(rows, StepRows):
+                rows.log_id = log_id
+                continue
+            for row in rows:
+                row["log_id"] = log_id
 
 
 @dataclass(frozen=True)
@@ -98,11 +111,14 @@ def scan_log(source: Path | str | IO[bytes], hints: LogHints) -> ScannedLog:
     with open_log(source) as stream:
         reader = BlockReader(stream)
         log_id = _feed(scanner, reader, stream_of_path(path))
-    chosen = choose_format(scanner.events, scanner.records, formats)
+    scanner.finish()
+    chosen = choose_format(scanner, formats)
+    lines, is_by_bar = step_lines_for(chosen, scanner.steps)
     segments = assemble(
-        events_for(chosen, scanner.events),
-        start=scanner.first,
-        end=scanner.last,
+        events_for(chosen, scanner.events, is_by_bar=is_by_bar),
+        lines,
+        start_ms=scanner.first_ms,
+        end_ms=scanner.last_ms,
         last_line=reader.lines,
     )
     return ScannedLog(path, log_id, chosen, scanner, reader, segments)
@@ -128,10 +144,10 @@ def read_log(source: Path | str | IO[bytes], hints: LogHints | None = None) -> L
         format=log.format.name,
         segments=log.segments,
         evidence=scanner.evidence,
-        is_known_text=bool(scanner.events or known or scanner.records),
-        step_lines=Counter(e.pattern.format for e in scanner.events if e.pattern.event == "step"),
+        is_known_text=bool(scanner.events or scanner.steps or known or scanner.records),
+        step_lines=_step_counts(scanner),
         records=scanner.records,
-        last_step_line={e.pattern.format: e for e in scanner.events if e.pattern.event == "step"},
+        last_bar=_last_bar(scanner),
         tables=rows.tables(),
         quarantine=rows.quarantine(),
     )
@@ -147,15 +163,25 @@ def _feed(scanner: Scanner, blocks: BlockReader, stream_name: str) -> str:
     return digest.hexdigest()[:_ID_LENGTH]
 
 
-def choose_format(
-    events: Sequence[Event], records: Counter[str], formats: Sequence[Format]
-) -> Format:
+def _step_counts(scanner: Scanner) -> Counter[str]:
+    counts = Counter[str]()
+    for pattern, lines in scanner.steps.items():
+        counts[pattern.format] += len(lines)
+    return counts
+
+
+def _last_bar(scanner: Scanner) -> tuple[int, int] | None:
+    bars = in_file_order(lines for p, lines in scanner.steps.items() if p.format == _BARS)
+    return (int(bars["position"][-1]), int(bars["total"][-1])) if len(bars) else None
+
+
+def choose_format(scanner: Scanner, formats: Sequence[Format]) -> Format:
     """The format of a log: the most specific one with step lines, else with any line."""
     by_name = {f.name: f for f in formats}
-    steps = Counter(e.pattern.format for e in events if e.pattern.event == "step")
+    steps = _step_counts(scanner)
     structured = [n for name, n in steps.items() if by_name[name].is_structured]
     enough = _MIN_SHARE * max(structured, default=0)
-    others = {e.pattern.format for e in events} | set(records)
+    others = {e.pattern.format for e in scanner.events} | set(steps) | set(scanner.records)
     for names in ([name for name, n in steps.items() if n >= enough], list(others)):
         found = [by_name[name] for name in names if by_name[name].priority > 0]
         if found:
@@ -170,20 +196,25 @@ def _borrower(best: Format, present: set[str], formats: Sequence[Format]) -> For
     return max(users, key=lambda f: f.priority, default=best)
 
 
-def events_for(chosen: Format, events: Sequence[Event]) -> list[Event]:
-    """All events, of the step lines only those of the format and of its best kind."""
-    borrowed = [
-        e for e in events if is_bar(e) and e.pattern.format in (chosen.name, chosen.borrows)
-    ]
-    steps = [
-        e for e in events if _is_progress(e) and e.pattern.format == chosen.name and not is_bar(e)
-    ]
-    best = min((e.pattern.rank for e in steps if e.pattern.event == "step"), default=None)
-    bars = training_bar(borrowed) if best is None or best > 1 else []
-    kept = bars or [e for e in steps if e.pattern.event != "step" or e.pattern.rank == best]
-    rest = [e for e in events if not _is_progress(e)]
-    return sorted([*kept, *rest], key=lambda e: (e.offset, e.pattern.event == "step"))
+def step_lines_for(chosen: Format, steps: Mapping[Pattern, StepLines]) -> tuple[Lines, bool]:
+    """The step lines that count, and whether these are updates of a progress bar.
+
+    They are those of the format and of its best kind; where that is weak, those of its bar.
+    """
+    own = [steps[p] for p in chosen.patterns if p in steps and p.covers != BAR]
+    best = min((lines.pattern.rank for lines in own), default=None)
+    if best is None or best > 1:
+        named = (chosen.name, chosen.borrows)
+        updates = [lines for p, lines in steps.items() if p.covers == BAR and p.format in named]
+        if len(bar := training_bar(in_file_order(updates))):
+            return bar, True
+    return in_file_order(lines for lines in own if lines.pattern.rank == best), False
 
 
-def _is_progress(event: Event) -> bool:
-    return event.pattern.event in ("step", "step_begin")
+def events_for(chosen: Format, events: Sequence[Event], *, is_by_bar: bool) -> list[Event]:
+    """All events, of the begins of steps only those of the format, and none where a bar counts."""
+    return [
+        e
+        for e in events
+        if e.pattern.event != "step_begin" or (e.pattern.format == chosen.name and not is_by_bar)
+    ]

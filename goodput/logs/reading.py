@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import io
-import sys
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any
 
-import zstandard
-from isal import isal_zlib
+import numpy as np
 
 from goodput.errors import SourceUnreachable
 from goodput.logs.paths import printable
+from goodput.logs.unpacking import BLOCK_BYTES, DAMAGE, unpacked
 
-BLOCK_BYTES = 1 << 20
 # A longer line is binary or a dump; its head still says what it is.
 MAX_LINE_BYTES = 1 << 18
-# NumPy counts line ends four times as fast, but its import takes as long as to count 200 MB.
-_LARGE = 1 << 27
-_LONG_SPAN = 1 << 14
+# Lines are counted from one place to the next where these are further from each other.
+_SPARSE_BYTES = 1 << 12
 _LINE_FEED = 10
-# What unpacking raises; the stubs of isal take its error for an instance.
-_UNZIP = cast(type[Exception], isal_zlib.error)
-_DAMAGE = (EOFError, _UNZIP, zlib.error, zstandard.ZstdError)
-_GZIP = b"\x1f\x8b"
-_ZSTD = b"\x28\xb5\x2f\xfd"
-
 
 ByteSource = io.BufferedReader
 
@@ -51,23 +42,25 @@ class Block:
     data: bytes
     offset: int
     line: int
-    _counted: int = 0
-    _lines: int = 0
+    _is_end: Any = None
 
-    def line_at(self, place: int) -> int:
-        """The number of the line at a place, which is not before the place asked for last.
+    def lines_at(self, places: Sequence[int]) -> list[int]:
+        """The numbers of the lines at some places in order."""
+        is_end = self._line_ends()
+        if len(places) * _SPARSE_BYTES < len(self.data):
+            counts = [np.count_nonzero(is_end[a:b]) for a, b in pairwise([0, *places])]
+            return [self.line + before for before in accumulate(map(int, counts))]
+        numbers: list[int] = (np.searchsorted(np.flatnonzero(is_end), places) + self.line).tolist()
+        return numbers
 
-        So each byte is counted once: on logs that say little, that is a third of the work.
-        """
-        begin, self._counted = self._counted, place
-        if place - begin < _LONG_SPAN or not (self.offset >= _LARGE or "numpy" in sys.modules):
-            self._lines += self.data.count(b"\n", begin, place)
-        else:
-            import numpy as np
+    def count_lines(self) -> int:
+        """How many lines end in it."""
+        return int(np.count_nonzero(self._line_ends()))
 
-            span = np.frombuffer(self.data, np.uint8, place - begin, begin)
-            self._lines += int(np.count_nonzero(span == _LINE_FEED))
-        return self.line + self._lines
+    def _line_ends(self) -> Any:
+        if self._is_end is None:
+            self._is_end = np.frombuffer(self.data, np.uint8) == _LINE_FEED
+        return self._is_end
 
 
 @dataclass(slots=True)
@@ -126,7 +119,7 @@ class BlockReader:
         try:
             while size < len(room) and (count := self.stream.readinto1(room[size:])):
                 size += count
-        except _DAMAGE as error:
+        except DAMAGE as error:
             reason = "the compressed data are cut off or damaged; the part before was read"
             self._stop(str(error), reason)
         except OSError as error:
@@ -142,7 +135,7 @@ class BlockReader:
 
     def _count(self, block: Block) -> None:
         self.size += len(block.data)
-        self.lines = block.line_at(len(block.data)) - 1
+        self.lines += block.count_lines()
 
     def _skip(self, data: bytearray, end: int) -> tuple[int, bool]:
         """Where the next line end is, up to which bytes are dropped, and whether there is none."""
@@ -185,114 +178,14 @@ def open_log(source: Path | str | IO[bytes]) -> Iterator[ByteSource]:
         OSError: the same of a stream.
     """
     if not isinstance(source, (str, Path)):
-        yield _unpacked(source)
+        yield unpacked(source)
         return
     with ExitStack() as opened:
         try:
-            stream = _unpacked(opened.enter_context(Path(source).open("rb")))
+            stream = unpacked(opened.enter_context(Path(source).open("rb")))
         except OSError as error:
             raise SourceUnreachable(
                 f"cannot read {printable(source)}: {error.strerror}; check the path and its"
                 " permissions"
             ) from None
         yield stream
-
-
-def _unpacked(raw: IO[bytes]) -> ByteSource:
-    buffered = (
-        raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(_Raw(raw), BLOCK_BYTES)
-    )
-    head = buffered.peek(4)[:4]
-    if head.startswith(_GZIP):
-        return io.BufferedReader(_Gzip(buffered))
-    if head == _ZSTD:
-        return io.BufferedReader(_Zstd(buffered), BLOCK_BYTES)
-    return buffered
-
-
-class _Raw(io.RawIOBase):
-    """Any object with `read` as a raw stream, so that its first bytes can be looked at."""
-
-    def __init__(self, inner: IO[bytes]) -> None:
-        self._inner = inner
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        data = self._inner.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-
-class _Gzip(io.RawIOBase):
-    """Unpacks gzip members; unlike the library's own stream, all of one that is cut off."""
-
-    _INPUT_BYTES = 1 << 16
-    _WINDOW = 31  # with a gzip header, whose check sum is checked
-
-    def __init__(self, packed: io.BufferedReader) -> None:
-        self._packed = packed
-        self._member = isal_zlib.decompressobj(self._WINDOW)
-        self._is_open = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        while True:
-            # At the end of a member the library repeats the rest as `unconsumed_tail`, too.
-            data = b"" if self._member.eof else self._member.unconsumed_tail
-            data = data or self._next_input()
-            if not data and not self._is_open:
-                return 0
-            # Without input, what the member still holds.
-            ready = self._member.decompress(data, len(buffer))
-            if not ready and not data:
-                raise EOFError("the last gzip member has no end")
-            self._is_open = not self._member.eof
-            if ready:
-                buffer[: len(ready)] = ready
-                return len(ready)
-
-    def _next_input(self) -> bytes:
-        if not self._member.eof:
-            return self._packed.read1(self._INPUT_BYTES)
-        # Another member may follow, or zeros that pad a tape's block.
-        rest = self._member.unused_data or self._packed.read1(self._INPUT_BYTES)
-        while rest and not (rest := rest.lstrip(b"\0")):
-            rest = self._packed.read1(self._INPUT_BYTES)
-        self._member = isal_zlib.decompressobj(self._WINDOW)
-        return rest
-
-
-class _Zstd(io.RawIOBase):
-    """Unpacks zstd frames and, unlike the library's own stream, notices one that is cut off."""
-
-    # Bounds what a crafted file can unpack to at once: a block of 4 bytes may hold 128 KiB.
-    _INPUT_BYTES = 1024
-
-    def __init__(self, packed: io.BufferedReader) -> None:
-        self._packed = packed
-        self._frame = zstandard.ZstdDecompressor().decompressobj()
-        self._is_open = False
-        self._ready = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        while not self._ready:
-            data = self._frame.unused_data if self._frame.eof else b""
-            data = data or self._packed.read(self._INPUT_BYTES)
-            if not data:
-                if self._is_open:
-                    raise EOFError("the last zstd frame has no end")
-                return 0
-            if self._frame.eof:
-                self._frame = zstandard.ZstdDecompressor().decompressobj()
-            self._ready = self._frame.decompress(data)
-            self._is_open = not self._frame.eof
-        size = min(len(buffer), len(self._ready))
-        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
-        return size

@@ -7,7 +7,7 @@ expression, as step lines do, and takes over there: its work is bounded by the s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from re import _parser  # type: ignore[attr-defined]  # the only parser that agrees with `re` itself
 from typing import Any, Protocol
 
@@ -18,8 +18,12 @@ from goodput.errors import UsageError
 _SHORT = 512
 # Expressions that hold more runs of anything, or runs within runs, are left to RE2.
 _MAX_WILD_RUNS = 2
+# What holds all digits or none.
+_BLIND = {"ANY", "AT", "CATEGORY"}
 _NARROW = {"LITERAL", "RANGE"}
 _NARROW_CATEGORIES = {"CATEGORY_DIGIT", "CATEGORY_SPACE"}
+
+Span = tuple[int, int]
 
 
 class Match(Protocol):
@@ -33,6 +37,9 @@ class Match(Protocol):
     def end(self) -> int:
         """Where it ends."""
 
+    def span(self, group: int) -> Span:
+        """Where a group, counted from 1, begins and ends; (-1, -1) if it took no part."""
+
     def groups(self) -> tuple[bytes | None, ...]:
         """What each group took."""
 
@@ -43,7 +50,7 @@ class Match(Protocol):
 class Regex:
     """An expression of the subset that `re` and RE2 share, over bytes."""
 
-    __slots__ = ("_groups", "_linear", "_short", "_test", "source")
+    __slots__ = ("_groups", "_is_blind", "_linear", "_short", "_test", "source")
 
     def __init__(self, source: str) -> None:
         """Compiles it.
@@ -65,6 +72,7 @@ class Regex:
         self._groups = tuple((name.decode(), index) for name, index in groups)
         self._short: Any = None
         self._test: Any = None
+        self._is_blind: bool | None = None
 
     def search(self, line: bytes) -> Match | None:
         """The first match in a line."""
@@ -94,6 +102,13 @@ class Regex:
         return len((self._linear if len(line) > _SHORT else self._short).findall(line))
 
     @property
+    def treats_digits_alike(self) -> bool:
+        """Whether it matches the same texts where any digit is put in place of another."""
+        if self._is_blind is None:
+            self._is_blind = _is_blind(_parser.parse(self.source))
+        return self._is_blind
+
+    @property
     def group_names(self) -> tuple[str, ...]:
         """The names of its groups."""
         return tuple(name for name, _ in self._groups)
@@ -104,6 +119,11 @@ class Regex:
         return {
             name: text for name, index in self._groups if (text := texts[index - 1]) is not None
         }
+
+    def spans(self, found: Match) -> dict[str, Span]:
+        """Where these groups are."""
+        spans = {name: found.span(index) for name, index in self._groups}
+        return {name: span for name, span in spans.items() if span[0] >= 0}
 
 
 def _options(*, never_capture: bool = False) -> Any:
@@ -162,3 +182,31 @@ def _is_narrow(item: Any) -> bool:
             for part in value
         )
     return bool(name == "LITERAL")
+
+
+def _is_blind(items: Iterable[Any]) -> bool:
+    return all(_is_item_blind(item[0].name, item[1]) for item in items)
+
+
+def _is_item_blind(name: str, value: Any) -> bool:
+    if name in ("LITERAL", "NOT_LITERAL"):
+        return not chr(value).isdecimal()
+    if name == "IN":
+        digits = {digit for digit in b"0123456789" if _is_in(digit, value)}
+        return len(digits) in (0, 10)
+    if name == "BRANCH":
+        return all(map(_is_blind, value[1]))
+    if name == "SUBPATTERN":
+        return _is_blind(value[3])
+    if name in ("MAX_REPEAT", "MIN_REPEAT"):
+        return _is_blind(value[2])
+    return name in _BLIND
+
+
+def _is_in(digit: int, parts: Iterable[Any]) -> bool:
+    """Whether a class names a digit by itself or in a range; categories hold all or none."""
+    return any(
+        part[1] == digit if part[0].name == "LITERAL" else part[1][0] <= digit <= part[1][1]
+        for part in parts
+        if part[0].name in ("LITERAL", "RANGE")
+    )

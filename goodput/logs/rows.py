@@ -2,21 +2,93 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, overload
 
-from goodput.logs.assemble import Segment
+import numpy as np
+
+from goodput.logs.events import Evidence
 from goodput.logs.hints import LogHints
 from goodput.logs.paths import facts_of_path, stem_of_path, stream_of_path
 from goodput.logs.reading import BlockReader, Flaw
-from goodput.logs.scan import Evidence, Scanner
-from goodput.logs.steps import Step
+from goodput.logs.scan import Scanner
+from goodput.logs.segments import Segment
+from goodput.logs.step_lines import NONE
+from goodput.logs.steps import BASES, Steps
 
 Row = dict[str, Any]
 
 _MAX_DIGITS = 10
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class StepRows(Sequence[Row]):
+    """Rows of raw.log_steps as columns: there are as many as step lines.
+
+    Attributes:
+        cluster, log_id: of all of them.
+    """
+
+    def __init__(self, cluster: str, log_id: str, segments: Sequence[Segment]) -> None:
+        """Takes the steps that are placed in time."""
+        self.cluster, self.log_id = cluster, log_id
+        steps = Steps.joined(segment.steps for segment in segments).rows
+        counts = [len(segment.steps) for segment in segments]
+        is_placed = steps["end_ms"] != NONE
+        self._steps = steps[is_placed]
+        self._segment = np.repeat([segment.index for segment in segments], counts)[is_placed]
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Row]: ...
+    def __getitem__(self, place: int | slice) -> Row | list[Row]:
+        if isinstance(place, slice):
+            return list(self._rows(place))
+        number = range(len(self))[place]
+        return next(self._rows(slice(number, number + 1)))
+
+    def __iter__(self) -> Iterator[Row]:
+        return self._rows(slice(None))
+
+    def _rows(self, part: slice) -> Iterator[Row]:
+        columns = {name: values[part].tolist() for name, values in self.columns().items()}
+        for name in ("started_at", "ended_at"):
+            columns[name] = [_at(ms) for ms in columns[name]]
+        for values in zip(*columns.values(), strict=True):
+            yield dict(zip(columns, values, strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+    def columns(self) -> dict[str, Any]:
+        """Arrays by column, masked where nothing is known; instants in UTC ms."""
+        steps, size = self._steps, len(self)
+        known = {
+            name: np.ma.masked_equal(steps[name], NONE, copy=False)
+            for name in ("start_ms", "elapsed_ms", "samples", "tokens")
+        }
+        return {
+            "cluster": np.full(size, self.cluster, np.object_),
+            "log_id": np.full(size, self.log_id, np.object_),
+            "segment": self._segment,
+            "first": steps["first"],
+            "last": steps["last"],
+            "started_at": known["start_ms"],
+            "ended_at": steps["end_ms"],
+            "basis": np.array(BASES, np.object_)[steps["basis"]],
+            "elapsed_ms": known["elapsed_ms"],
+            "samples": known["samples"],
+            "tokens": known["tokens"],
+            "line": steps["line"],
+        }
 
 
 @dataclass(frozen=True)
@@ -31,17 +103,12 @@ class LogRows:
     reader: BlockReader
     segments: list[Segment]
 
-    def tables(self) -> dict[str, list[Row]]:
+    def tables(self) -> dict[str, Sequence[Row]]:
         """Rows of the raw log tables, by table."""
         return {
             "log_files": [self._file()],
             "log_segments": [self._segment(s) for s in self.segments],
-            "log_steps": [
-                self._step(s, step)
-                for s in self.segments
-                for step in s.steps
-                if step.end_ms is not None
-            ],
+            "log_steps": StepRows(self.hints.cluster, self.log_id, self.segments),
             "log_phases": [
                 self._row(
                     segment=s.index,
@@ -98,10 +165,10 @@ class LogRows:
     def quarantine(self) -> list[Row]:
         """Rows of raw.quarantine."""
         rows = [self._flaw(flaw) for flaw in self.reader.flaws]
-        steps = [step for s in self.segments for step in s.steps]
+        steps = Steps.joined(s.steps for s in self.segments)
         if not self.reader.size:
             rows.append(self._flaw(Flaw(0, "", "", "the log is empty")))
-        elif steps and all(step.end_ms is None for step in steps):
+        elif steps and not steps.known("end_ms"):
             reason = (
                 "the step lines cannot be placed in time, for the log has no times; collect it "
                 "with `kubectl logs --timestamps`, or let the framework or launcher print them"
@@ -126,8 +193,8 @@ class LogRows:
 
     def _file(self) -> Row:
         facts, hints = facts_of_path(self.path), self.hints
-        steps = [step for s in self.segments for step in s.steps]
-        totals = [step.total for step in steps if step.total is not None]
+        steps = Steps.joined(s.steps for s in self.segments)
+        totals = steps.known("total")[-1:]
         return self._row(
             path=self.path,
             stream=stream_of_path(self.path),
@@ -137,13 +204,13 @@ class LogRows:
             bytes=self.reader.size,
             tz=hints.tz,
             tz_assumed=self.scanner.clock.assumed_utc,
-            first_at=_at(self.scanner.first.ms if self.scanner.first else None),
-            last_at=_at(self.scanner.last.ms if self.scanner.last else None),
+            first_at=_at(self.scanner.first_ms),
+            last_at=_at(self.scanner.last_ms),
             step_records=len(steps),
-            placed_records=sum(step.end_ms is not None for step in steps),
+            placed_records=len(steps.known("end_ms")),
             first_step=steps[0].last if steps else None,
             last_step=steps[-1].last if steps else None,
-            total_steps=totals[-1] if totals else None,
+            total_steps=totals[0] if totals else None,
             namespace=hints.namespace or facts.get("namespace"),
             pod=hints.pod or facts.get("pod"),
             pod_uid=hints.pod_uid or facts.get("pod_uid"),
@@ -172,22 +239,6 @@ class LogRows:
             outcome=segment.outcome,
             outcome_line=segment.outcome_line,
         )
-
-    def _step(self, segment: Segment, step: Step) -> Row:
-        return {  # not by _row: there are as many as step lines
-            "cluster": self.hints.cluster,
-            "log_id": self.log_id,
-            "segment": segment.index,
-            "first": step.first,
-            "last": step.last,
-            "started_at": _at(step.start_ms),
-            "ended_at": _at(step.end_ms),
-            "basis": step.basis,
-            "elapsed_ms": step.elapsed_ms,
-            "samples": step.samples,
-            "tokens": step.tokens,
-            "line": step.line,
-        }
 
     def _evidence(self, evidence: Evidence) -> Row:
         signature = evidence.signature

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
-from goodput.logs.clock import SEARCHED_BYTES, LogClock, Stamp
+from goodput.logs.clock import SEARCHED_BYTES, LogClock, Stamp, TimePlace
+from goodput.logs.events import Event, Evidence, LinePlace, epoch_stamp, fields_of, step_line_of
 from goodput.logs.formats import Format, Pattern
 from goodput.logs.gate import Candidate, Gate, make_gate
 from goodput.logs.lines import Line, read_line
 from goodput.logs.reading import MAX_LINE_BYTES, Block
 from goodput.logs.redraws import without_redrawn_bars
 from goodput.logs.regex import Match
+from goodput.logs.shapes import (
+    READ_LATER,
+    ZEROS,
+    Shape,
+    Waiting,
+    shape_of,
+)
 from goodput.logs.signatures import (
     Signature,
     SignatureSet,
     excerpt,
     unknown_error,
 )
+from goodput.logs.step_lines import NONE, StepLines
 
 # Rows kept per signature and run start; the rest is counted: a storm says no more than its start.
 MAX_ROWS_PER_SIGNATURE = 50
@@ -31,105 +40,69 @@ _NUMBER = re.compile(rb"0x[0-9a-fA-F]+|\d+")
 # How far back a line without a time may borrow one.
 _LOOK_BACK_BYTES = 1 << 16
 _FIRST_LINES = 200
-_MAX_TIME_S = 1 << 35
+# A time has more characters.
+_SHORT_GAP = 12
+# Lines that wait to be read together: a few megabytes.
+_WAITING_LINES, _LONG_LINE = 1 << 15, 1000
+# Of so many shapes, each must stand for some lines: else they take longer than to read each line.
+# What stands for lines that have none, or that say nothing.
+_NO_SHAPE, _NOTHING = -1, -2
+_MANY_SHAPES, _LINES_PER_SHAPE = 200, 4
 # Roles of lines that follow from, or only talk about, a failure.
 _ECHOES = ("cascade", "teardown", "info")
-# Products of two such numbers still fit the raw tables' integers.
-_MAX_DIGITS = 15
-_DECIMALS = frozenset(["elapsed", "time_s"])
-_INTEGERS = frozenset(
-    ["step", "rank", "epoch", "epoch_size", "total", "samples", "tokens", "time_ms"]
-)
 
 
 @dataclass(slots=True)
-class Event:
-    """A line that a format knows.
+class _Plan:
+    """What to try on lines with the same literals.
 
     Attributes:
-        line, offset: where it is: number from 1, first byte.
-        rank: of the process that wrote it, if the line says so.
-        stamp: the time in the line itself.
-        fresh: else a time in one of the lines between the event before and this one.
-        before: the last time in the file above those lines.
-        fields: what the pattern's groups read; see fields_of.
-        digest: tells lines with the same text from others.
-        is_echo: whether a signature knows the line as the consequence of something else.
+        shapes: the numbers of their shapes, by their text without digits, or _NO_SHAPE or
+            _NOTHING; None where they must be looked at one by one.
+        taken: lines that were read by their shape.
     """
-
-    pattern: Pattern
-    line: int
-    offset: int
-    rank: int | None
-    stamp: Stamp | None
-    fresh: Stamp | None
-    before: Stamp | None
-    fields: dict[str, Any]
-    digest: int
-    is_echo: bool = False
-
-    @property
-    def time(self) -> Stamp | None:
-        """The time of the line or the one just above it."""
-        return self.stamp or self.fresh
-
-
-@dataclass(slots=True)
-class Evidence:
-    """A line that a signature knows.
-
-    Attributes:
-        code: the number that the line names, of a signature that looks codes up.
-        text: the part of the line around the match, redacted.
-        repeats: lines of its kind that were not kept, the last of them being `last_line`.
-    """
-
-    signature: Signature
-    line: int
-    offset: int
-    rank: int | None
-    stamp: Stamp | None
-    code: str | None
-    text: str
-    repeats: int = 0
-    last_line: int = 0
-
-
-class _Plan(NamedTuple):
-    """What to try on lines with the same literals."""
 
     patterns: tuple[Pattern, ...]
     may_be_unknown: bool
-
-
-class _Place(NamedTuple):
-    """What the events and the evidence of one line share; see Event."""
-
-    line: int
-    offset: int
-    rank: int | None
-    fresh: Stamp | None
-    before: Stamp | None
-    is_echo: bool
+    has_steps: bool
+    has_records: bool
+    shapes: dict[bytes, int] | None
+    taken: int = 0
 
 
 @dataclass(slots=True)
 class Scanner:
-    """Feeds on blocks in order; its attributes hold what was found."""
+    """Feeds on blocks in order; its attributes hold what was found, once it is finished.
+
+    Attributes:
+        events: lines that a format knows, without those of steps.
+        steps: those, by pattern.
+        first_ms, last_ms: the first and the last time, in UTC.
+        records: lines that are only counted, by format.
+    """
 
     formats: Collection[Format]
     signatures: SignatureSet
     clock: LogClock
     events: list[Event] = field(default_factory=list)
+    steps: dict[Pattern, StepLines] = field(default_factory=dict)
     evidence: list[Evidence] = field(default_factory=list)
-    first: Stamp | None = None
-    last: Stamp | None = None
+    first_ms: int | None = None
+    last_ms: int | None = None
     records: Counter[str] = field(default_factory=Counter)
     _plans: dict[frozenset[str], _Plan] = field(default_factory=dict)
+    _shapes: list[Shape] = field(default_factory=list)
+    _waiting: Waiting = field(default_factory=Waiting)
+    _last_alike: tuple[bytes, TimePlace] | None = None
     _kept: dict[bytes, list[Evidence]] = field(default_factory=dict)
+    _data: bytes = b""  # of the block that is read
+    _offset: int = 0
+    _floor: int = 0  # behind the last line of it that said something
+    _times: list[int] | None = None  # where a time may be
     _from_block_before: Stamp | None = None
     _gate: Gate | None = None
     _has_structure: bool = False
+    _has_year: bool = False
     _structured: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -137,14 +110,24 @@ class Scanner:
 
     def feed(self, block: Block) -> None:
         """Reads one block of whole lines."""
-        data, floor = block.data, 0
-        if self.first is None and block.offset == 0:
-            self.first = self._first_stamp(data)
-        for candidate in self._the_gate().candidates(without_redrawn_bars(data)):
-            if self._read(block, floor, candidate, block.line_at(candidate.start)):
-                floor = candidate.end
-        rest = self._look_back(data, floor, len(data))
-        self._from_block_before = rest if floor else rest or self._from_block_before
+        data = self._data = without_redrawn_bars(block.data)
+        self._offset, self._floor, self._times = block.offset, 0, None
+        if self.first_ms is None and block.offset == 0:
+            self.first_ms = self._first_time(data)
+        candidates = list(self._the_gate().candidates(data))
+        numbers = block.lines_at([start for start, _, _ in candidates])
+        for candidate, number in zip(candidates, numbers, strict=True):
+            if self._read(candidate, number):
+                self._floor = candidate[1]
+        rest = self._look_back(self._floor, len(data))
+        self._from_block_before = rest if self._floor else rest or self._from_block_before
+
+    def finish(self) -> None:
+        """Reads the lines that wait to be read together."""
+        self._catch_up()
+        waiting, self._waiting = self._waiting, Waiting()
+        for pattern, lines in waiting.read(self._shapes, self.clock):
+            self._steps_of(pattern).add_part(lines)
 
     def _the_gate(self) -> Gate:
         if self._gate is None:
@@ -153,29 +136,107 @@ class Scanner:
             self._gate = make_gate(frozenset[str]().union(*ours) | known)
         return self._gate
 
-    def _read(self, block: Block, floor: int, candidate: Candidate, number: int) -> bool:
+    def _steps_of(self, pattern: Pattern) -> StepLines:
+        if pattern not in self.steps:
+            self.steps[pattern] = StepLines(pattern)
+        return self.steps[pattern]
+
+    def _read(self, candidate: Candidate, number: int) -> bool:
         """Tries the expressions on a line; if one matches, finds its time and says so."""
-        start, end = candidate.start, min(candidate.end, candidate.start + MAX_LINE_BYTES)
-        line = read_line(block.data[start:end])
-        plan = self._plans.get(candidate.literals) or self._plan(candidate.literals)
+        start, end, literals = candidate
+        plan = self._plans.get(literals) or self._plan(literals)
+        raw, text = self._data[start:end], b""
+        if plan.shapes is not None and end - start <= _LONG_LINE:
+            text = raw.translate(ZEROS)
+            shape = plan.shapes.get(text)
+            if shape is None:
+                shape = self._learn(plan, literals, raw, text)
+            if shape != _NO_SHAPE:
+                plan.taken += 1
+                return shape != _NOTHING and self._read_alike(shape, raw, number, start)
+        raw = raw[:MAX_LINE_BYTES]
+        line = read_line(raw)
         matches = self._matches(line, plan.patterns) if plan.patterns else []
-        found = self.signatures.search(line.body, candidate.literals)
+        found = self.signatures.search(line.body, literals)
         if found is None and plan.may_be_unknown:
             found = _unknown(line.body, matches)
         if not matches and found is None:
+            if plan.shapes is not None and text in plan.shapes and not plan.has_records:
+                plan.shapes[text] = _NOTHING
             return False
-        before = self.last
+        self._catch_up()
+        before = self.last_ms
         stamp = self._note(self.clock.read(line.text))
-        fresh = None if stamp else self._look_back(block.data, floor, start)
-        if not stamp and not floor:
-            fresh = fresh or self._from_block_before
+        fresh = None if stamp else self._fresh(start)
         is_echo = found is not None and found[0].role in _ECHOES
-        place = _Place(number, block.offset + start, line.rank, fresh, before, is_echo)
+        place = LinePlace(number, self._offset + start, line.rank, fresh, before, is_echo)
         for pattern, match in matches:
-            stamp = self._add_event(pattern, match, place, stamp)
+            stamp = self._add_match(pattern, match, place, stamp)
         if found is not None:
             self._add_evidence(*found, line, place, stamp or fresh)
         return True
+
+    # --- lines that differ only in digits ---
+
+    def _learn(self, plan: _Plan, literals: frozenset[str], raw: bytes, text: bytes) -> int:
+        """The number of the shape of a line that is new, if it has one."""
+        shapes = plan.shapes
+        assert shapes is not None
+        if len(shapes) >= _MANY_SHAPES and plan.taken < len(shapes) * _LINES_PER_SHAPE:
+            plan.shapes = None
+            return _NO_SHAPE
+        shapes[text] = _NO_SHAPE
+        if not plan.has_steps:
+            return _NO_SHAPE
+        line = read_line(raw)
+        is_sure, time = self.clock.place(line.text)
+        shape = None
+        if is_sure and self.signatures.search(line.body, literals) is None:
+            found = [(p, match) for p in plan.patterns if (match := p.regex.search(line.body))]
+            shape = shape_of(raw, line, found, time)
+        if shape is not None:
+            shapes[text] = len(self._shapes)
+            self._shapes.append(shape)
+        return shapes[text]
+
+    def _read_alike(self, number_of_shape: int, raw: bytes, number: int, start: int) -> bool:
+        """Keeps a line to be read with others."""
+        shape = self._shapes[number_of_shape]
+        time, stamp_ms, fresh_ms, resolution_ms = shape.time, NONE, NONE, 1
+        before_ms = READ_LATER if self._last_alike else self.last_ms
+        if before_ms is None:
+            before_ms = NONE
+        if time is not None:
+            stamp_ms, resolution_ms = self._time_alike(raw, time), time.resolution_ms
+        elif fresh := self._fresh(start):
+            fresh_ms, resolution_ms = fresh
+        place = number, self._offset + start, stamp_ms, fresh_ms, resolution_ms, before_ms
+        self._waiting.add(number_of_shape, place, raw)
+        for format_name, count in shape.records.items():
+            self.records[format_name] += count
+        if not self._has_structure:
+            for found in shape.found:
+                self._note_structure(found.pattern)
+        if len(self._waiting.lines) >= _WAITING_LINES:
+            self.finish()
+        return True
+
+    def _time_alike(self, raw: bytes, place: TimePlace) -> int:
+        """The time of such a line, later if that may be."""
+        if self.clock.zone is None and self.first_ms is not None:
+            self._last_alike = raw, place
+            return READ_LATER
+        # Which of two hours of the same name it is depends on the line above.
+        stamp = self._note(self.clock.read(raw[place.begin : place.end]))
+        return NONE if stamp is None else stamp.ms
+
+    def _catch_up(self) -> None:
+        """Finds the last time so far, where it is that of a line that waits."""
+        if self._last_alike is not None:
+            (raw, place), self._last_alike = self._last_alike, None
+            self._note(self.clock.read(raw[place.begin : place.end]))
+
+    # --- all others ---
 
     def _matches(self, line: Line, patterns: Iterable[Pattern]) -> list[tuple[Pattern, Match]]:
         found = []
@@ -189,39 +250,43 @@ class Scanner:
                     found.append((pattern, match))
         return found
 
-    def _add_event(
-        self, pattern: Pattern, match: Match, place: _Place, stamp: Stamp | None
+    def _add_match(
+        self, pattern: Pattern, match: Match, place: LinePlace, stamp: Stamp | None
     ) -> Stamp | None:
         fields = fields_of(pattern.regex.named(match))
         if fields is None:
             return stamp
-        stamp = self._note(_epoch_stamp(self.clock, fields)) or stamp
+        stamp = self._note(epoch_stamp(self.clock, fields)) or stamp
+        if pattern.event == "step":
+            text = match.string[match.start() :]
+            self._steps_of(pattern).add(step_line_of(pattern, fields, text, place, stamp))
+            self._note_structure(pattern)
+            return stamp
+        time = stamp or place.fresh
         self.events.append(
-            Event(
-                pattern,
-                place.line,
-                place.offset,
-                place.rank,
-                stamp,
-                place.fresh,
-                place.before,
-                fields,
-                hash(match.string[match.start() :]),
-                place.is_echo,
-            )
+            Event(pattern, place.line, place.offset, time, place.before_ms, fields, place.is_echo)
         )
         if pattern.event == "run_start":
             self._kept.clear()
-        elif not self._has_structure and pattern.event == "step":
-            self._has_structure = pattern.format in self._structured
-            if self._has_structure:
-                self._plans.clear()
         return stamp
 
+    def _note_structure(self, pattern: Pattern) -> None:
+        if not self._has_structure and pattern.format in self._structured:
+            self._has_structure = True
+            self._plans.clear()
+
     def _plan(self, literals: frozenset[str]) -> _Plan:
+        patterns = tuple(p for p in self._useful() if not p.literals.isdisjoint(literals))
+        known = [p.regex for p in patterns]
+        known += [s.regex for s in self.signatures.candidates(literals)]
+        is_blind = all(regex.treats_digits_alike for regex in known)
+        events = {pattern.event for pattern in patterns}
         plan = self._plans[literals] = _Plan(
-            tuple(p for p in self._useful() if not p.literals.isdisjoint(literals)),
+            patterns,
             not unknown_error().literals.isdisjoint(literals),
+            "step" in events,
+            "record" in events,
+            {} if is_blind else None,
         )
         return plan
 
@@ -239,7 +304,7 @@ class Scanner:
         signature: Signature,
         match: Match,
         line: Line,
-        place: _Place,
+        place: LinePlace,
         stamp: Stamp | None,
     ) -> None:
         is_unknown = signature is unknown_error()
@@ -260,26 +325,45 @@ class Scanner:
 
     def _note(self, stamp: Stamp | None) -> Stamp | None:
         if stamp is not None:
-            self.last = stamp
-            self.first = self.first or stamp
+            self.last_ms = stamp.ms
+            if self.first_ms is None:
+                self.first_ms = stamp.ms
+            if not self._has_year and self.clock.year is not None:
+                self._has_year = True
+                self._times = None
+                self._plans.clear()  # what was no time before may be one now
         return stamp
 
-    def _look_back(self, data: bytes, floor: int, end: int) -> Stamp | None:
+    def _fresh(self, start: int) -> Stamp | None:
+        """A time above a line that has none, but below what was found before."""
+        floor = self._floor
+        if floor and start - floor < _SHORT_GAP:
+            return None
+        if self._times is None:
+            self._times = self.clock.places(self._data)
+        place = bisect_left(self._times, floor)
+        fresh = None
+        if place < len(self._times) and self._times[place] < start:
+            fresh = self._look_back(floor, start)
+        return fresh if fresh or floor else self._from_block_before
+
+    def _look_back(self, floor: int, end: int) -> Stamp | None:
         """The latest time in the lines of data[floor:end], not looking further than is useful."""
-        begin = floor
+        data, begin = self._data, floor
         if end - floor > _LOOK_BACK_BYTES:
             begin = data.find(b"\n", end - _LOOK_BACK_BYTES, end) + 1 or end
         if not self.clock.may_find(data, begin, end):
             return None
+        self._catch_up()
         for start, stop in _lines_backwards(data, begin, end):
             if stamp := self.clock.read(data[start:stop]):
                 return self._note(stamp)
         return None
 
-    def _first_stamp(self, data: bytes) -> Stamp | None:
+    def _first_time(self, data: bytes) -> int | None:
         for line in data[: 1 << 16].split(b"\n", _FIRST_LINES)[:_FIRST_LINES]:
             if stamp := self.clock.read(line):
-                return stamp
+                return stamp.ms
         return None
 
 
@@ -300,41 +384,3 @@ def _lines_backwards(data: bytes, floor: int, end: int) -> Iterator[tuple[int, i
         start = data.rfind(b"\n", floor, end) + 1 or floor
         yield start, min(end, start + SEARCHED_BYTES)
         end = start - 1
-
-
-def fields_of(groups: dict[str, bytes]) -> dict[str, Any] | None:
-    """What the groups of a match say: int, float or text, always the same by the group's name.
-
-    None where a number is none that a run could print.
-    """
-    fields: dict[str, Any] = {}
-    for name, raw in groups.items():
-        if name in _INTEGERS:
-            if len(raw) > _MAX_DIGITS:
-                return None
-            fields[name] = int(raw.replace(b",", b""))
-        elif name in _DECIMALS and b":" not in raw:
-            number = _decimal(raw)
-            if number is None:
-                return None
-            fields[name] = number
-        else:
-            fields[name] = raw.decode("utf-8", "replace")
-    return fields
-
-
-def _decimal(raw: bytes) -> float | None:
-    try:
-        return float(raw) if len(raw) <= _MAX_DIGITS * 2 else None
-    except ValueError:
-        return None
-
-
-def _epoch_stamp(clock: LogClock, fields: dict[str, Any]) -> Stamp | None:
-    ms = fields.get("time_ms")
-    if isinstance(ms, int):
-        return clock.accept(ms) if ms < _MAX_TIME_S * 1000 else None
-    seconds = fields.get("time_s")
-    if isinstance(seconds, float) and seconds < _MAX_TIME_S:
-        return clock.accept(int(seconds * 1000))
-    return None

@@ -69,14 +69,18 @@ class SignatureSet:
 
     def search(self, line: bytes, present: frozenset[str]) -> tuple[Signature, Match] | None:
         """The same, with the match, where the literals that the line holds are known."""
+        for signature in self.candidates(present):
+            if match := signature.regex.search(line):
+                return signature, match
+        return None
+
+    def candidates(self, present: frozenset[str]) -> tuple[Signature, ...]:
+        """Those that lines with these literals may match, in order of precedence."""
         candidates = self._by_literals.get(present)
         if candidates is None:
             candidates = tuple(s for s in self.signatures if not s.literals.isdisjoint(present))
             self._by_literals[present] = candidates
-        for signature in candidates:
-            if match := signature.regex.search(line):
-                return signature, match
-        return None
+        return candidates
 
 
 def load_signatures() -> SignatureSet:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from statistics import median_low
+from typing import Any, NamedTuple, overload
 
-from goodput.logs.scan import Event
+import numpy as np
 
-# A time above the line may be this much of a step older than the step's end and still be it.
-_TOLERANCE = 10
-# A longer time is no time that a run could measure.
-_MAX_ELAPSED_MS = 10 * 366 * 86_400_000
+from goodput.logs.step_lines import BAR, COVERS, MAX_ELAPSED_MS, NONE, Lines
+
+BASES = ("none", "line", "above", "elapsed", "carried")
+_LAST = COVERS.index("last")
+_Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(slots=True)
@@ -33,195 +32,263 @@ class Step:
     is_bar: bool = False
 
 
+_BASIS = list(Step.__dataclass_fields__).index("basis")
+_STEP = np.dtype(
+    [(name, np.int64) for name in Step.__dataclass_fields__ if name != "is_bar"]
+    + [("is_bar", np.bool_)]
+)
+
+
+class Steps(Sequence[Step]):
+    """Steps in file order, as columns.
+
+    Attributes:
+        rows: one column for each attribute of a step; NONE stands for None, and `basis` is a place
+            in BASES.
+    """
+
+    def __init__(self, rows: np.ndarray[Any, np.dtype[np.void]] | None = None) -> None:
+        self.rows = np.empty(0, _STEP) if rows is None else rows
+
+    @staticmethod
+    def joined(parts: Iterable[Steps]) -> Steps:
+        """The steps of all parts, one part after another."""
+        return Steps(np.concatenate([np.empty(0, _STEP), *(part.rows for part in parts)]))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Step: ...
+    @overload
+    def __getitem__(self, place: slice) -> Steps: ...
+    def __getitem__(self, place: int | slice) -> Step | Steps:
+        if isinstance(place, slice):
+            return Steps(self.rows[place])
+        return _step(self.rows[place].tolist())
+
+    def __iter__(self) -> Iterator[Step]:
+        return map(_step, self.rows.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+    def known(self, column: str) -> list[int]:
+        """The values of a column, without those that are not known."""
+        values = self.rows[column]
+        found: list[int] = values[values != NONE].tolist()
+        return found
+
+
+def _step(row: tuple[Any, ...]) -> Step:
+    values: list[Any] = [None if value == NONE else value for value in row]
+    values[_BASIS] = BASES[values[_BASIS]]
+    return Step(*values)
+
+
 @dataclass(slots=True)
-class StepLine:
-    """A step line before its neighbours are known."""
+class StepRun:
+    """The step lines of one attempt that count, with what was known when each was read.
 
-    position: int
-    event: Event
-    begin_ms: int | None
-    is_begin_exact: bool
-    resume: int | None
-    bar_start: int | None
+    Attributes:
+        places: of the lines.
+        positions, ends, bases: of each: the position done, when, and where that is from.
+        begins: when a step began, and whether that was said of this very step; by place here.
+        resumes: the step that training had gone on from just before, by place here.
+    """
+
+    places: list[int] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    bases: list[int] = field(default_factory=list)
+    begins: dict[int, tuple[int, bool]] = field(default_factory=dict)
+    resumes: dict[int, int] = field(default_factory=dict)
+
+    def add(self, places: Any, positions: Any, ends: Any, basis: str) -> None:
+        """Adds lines that were placed in time alike."""
+        self.places += places
+        self.positions += positions
+        self.ends += ends
+        self.bases += [BASES.index(basis)] * len(places)
+
+
+class Timing(NamedTuple):
+    """What tells when the step of a line ended; see StepLine.
+
+    Attributes:
+        now: where the clock stood before the line.
+        positions: since the line before.
+        bar_start: when the progress bar began.
+    """
+
+    stamp: int | None
+    fresh: int | None
+    elapsed: int | None
+    covers: str
     now: int | None
-    end_ms: int | None = None
-    basis: str = "none"
-    elapsed_ms: int | None = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.elapsed_ms = elapsed_ms(self.event)
-
-    def settle(self, before: StepLine | None) -> int | None:
-        """Finds when the step ended, and returns where the clock now stands."""
-        event, fresh = self.event, self.event.fresh
-        if event.stamp:
-            self.end_ms, self.basis = event.stamp.ms, "line"
-            return self.end_ms
-        due = self._due(before)
-        if self.bar_start is not None and event.pattern.covers == "bar":
-            self.end_ms, self.basis = self.bar_start + (self.elapsed_ms or 0), "elapsed"
-        elif fresh and (due is None or fresh.ms >= due - self._duration(before) // _TOLERANCE):
-            self.end_ms, self.basis = fresh.ms, "above"
-        elif due is not None:
-            self.end_ms, self.basis = due, "elapsed"
-        elif self.now is not None:
-            self.end_ms, self.basis = self.now, "carried"
-        return self.end_ms if self.end_ms is not None else self.now
-
-    def _duration(self, before: StepLine | None) -> int:
-        elapsed = self.elapsed_ms or 0
-        count = self.position - before.position if before and before.position < self.position else 1
-        duration = elapsed * (count if self.event.pattern.covers == "iteration" else 1)
-        return min(duration, _MAX_ELAPSED_MS)
-
-    def _due(self, before: StepLine | None) -> int | None:
-        if self.now is None or self.elapsed_ms is None:
-            return None
-        return self.now + self._duration(before)
+    positions: int
+    bar_start: int | None
 
 
-def median_seconds(steps: Sequence[Step]) -> float | None:
-    """The median time per position, over the steps that show one; None if none does."""
-    befores: list[Step | None] = [None, *steps[:-1]]
-    paces = (_pace(step, before) for step, before in zip(steps, befores, strict=False))
-    times = [pace for pace in paces if pace is not None]
-    return median_low(times) if times else None
+# A time above the line may be this much of a step older than the step's end and still be it.
+_TOLERANCE = 10
 
 
-def _pace(step: Step, before: Step | None) -> float | None:
-    """Seconds per position of a step: by its place in time, else by what it says took so long."""
-    if step.start_ms is not None and step.end_ms is not None:
-        return (step.end_ms - step.start_ms) / (step.last - step.first + 1) / 1000
-    if step.elapsed_ms is None:
+def end_of(step: Timing) -> tuple[int | None, str]:
+    """When a step ended, and where that is from."""
+    if step.stamp is not None:
+        return step.stamp, "line"
+    count = step.positions if step.covers == "iteration" else 1
+    duration = min((step.elapsed or 0) * count, MAX_ELAPSED_MS)
+    due = None if step.now is None or step.elapsed is None else step.now + duration
+    if step.bar_start is not None and step.covers == "bar":
+        return step.bar_start + (step.elapsed or 0), "elapsed"
+    if step.fresh is not None and (due is None or step.fresh >= due - duration // _TOLERANCE):
+        return step.fresh, "above"
+    if due is not None:
+        return due, "elapsed"
+    return step.now, "none" if step.now is None else "carried"
+
+
+def ends_of(lines: Lines, counts: _Numbers, now: int | None, bar_start: int | None) -> Any:
+    """The same for many lines, and where those are from; None where they must be told one by one.
+
+    Args:
+        lines: at least one.
+        counts: positions since the line before, at least one.
+        now: where the clock stood before the first.
+        bar_start: when the progress bar began that they are of.
+    """
+    stamps, elapsed, covers = lines["stamp_ms"], lines["elapsed_ms"], int(lines["covers"][0])
+    if (stamps != NONE).all():
+        return stamps, "line"
+    is_mixed = (lines["covers"] != covers).any() or (stamps != NONE).any()
+    if is_mixed or ((covers != BAR or bar_start is None) and (lines["fresh_ms"] != NONE).any()):
         return None
-    if not step.is_bar:
-        return step.elapsed_ms / 1000
-    if before is None or before.elapsed_ms is None or before.last >= step.last:
-        return None  # a bar tells the time since it began
-    return (step.elapsed_ms - before.elapsed_ms) / (step.last - before.last) / 1000
-
-
-def position_of(event: Event, done: Sequence[StepLine], resume: int | None) -> int:
-    """What the line says, or the count of such lines after the step resumed from."""
-    fields = event.fields
-    if "step" in fields:
-        epochs = fields.get("epoch", 0) * fields.get("epoch_size", 0)
-        return int(fields["step"] + event.pattern.offset + epochs)
-    if resume is not None:
-        return resume + 1
-    return done[-1].position + 1 if done else 1
-
-
-def bar_start(event: Event, now: int | None) -> int | None:
-    """When the progress bar of an update began, in UTC ms."""
-    if event.stamp:
-        return event.stamp.ms - (elapsed_ms(event) or 0)
-    return event.fresh.ms if event.fresh else now
-
-
-def elapsed_ms(event: Event) -> int | None:
-    """The elapsed time that the line prints, in whole milliseconds."""
-    value = event.fields.get("elapsed")
-    if value is None:
+    if covers == BAR and bar_start is not None:
+        return bar_start + np.where(elapsed == NONE, 0, elapsed), "elapsed"
+    if now is None:
+        return np.full(len(lines), NONE), "none"
+    if covers == BAR or (elapsed == NONE).any():
         return None
-    if isinstance(value, str):
-        seconds = 0
-        for part in value.split(":"):
-            seconds = seconds * 60 + int(part or 0)
-        ms: float = seconds * 1000
-    else:
-        ms = value * (1 if event.fields.get("unit", event.pattern.unit) == "ms" else 1000)
-    return round(ms) if ms < _MAX_ELAPSED_MS else None
+    most = MAX_ELAPSED_MS // np.maximum(elapsed, 1) + 1
+    durations = elapsed * np.minimum(counts, most) if not covers else elapsed
+    return now + np.cumsum(np.minimum(durations, MAX_ELAPSED_MS)), "elapsed"
 
 
-def _stride(raw: Sequence[StepLine]) -> int:
-    """How many positions a line usually covers: the most frequent difference."""
-    counts = Counter(b.position - a.position for a, b in pairwise(raw) if b.position > a.position)
-    return min(counts, key=lambda k: (-counts[k], k)) if counts else 1
+# --- records ---
 
 
-def records_of(raw: Sequence[StepLine], resumed_from: int | None) -> list[Step]:
+def records_of(lines: Lines, run: StepRun, resumed_from: int | None) -> Steps:
     """The step lines of one attempt, in file order, as records.
 
     Args:
-        raw: settled lines.
+        lines: of the log.
+        run: which of them, placed in time.
         resumed_from: the step that the attempt resumed from.
     """
-    stride = _stride(raw)
-    records: list[Step] = []
-    before: Step | None = None
-    for step in raw:
-        before = _record(step, before, stride, resumed_from)
-        records.append(before)
-    _estimate_starts(records)
-    return records
+    if not run.places:
+        return Steps()
+    lines = lines[run.places]
+    rows = np.empty(len(lines), _STEP)
+    last = rows["last"] = np.array(run.positions, np.int64)
+    rows["end_ms"], rows["basis"] = run.ends, run.bases
+    for name in ("line", "total", "samples", "tokens", "elapsed_ms"):
+        rows[name] = lines[name]
+    rows["is_bar"] = lines["covers"] == BAR
+    follows = np.append(False, last[1:] > last[:-1])
+    rows["first"] = _firsts(lines, run, follows, resumed_from)
+    rows["start_ms"] = _starts(lines, rows, run.begins, follows)
+    _estimate_starts(rows)
+    return Steps(rows)
 
 
-def _estimate_starts(records: Sequence[Step]) -> None:
+def _stride(positions: _Numbers) -> int:
+    """How many positions a line usually covers: the most frequent difference."""
+    differences = np.diff(positions)
+    values, counts = np.unique(differences[differences > 0], return_counts=True)
+    return int(values[counts.argmax()]) if len(values) else 1
+
+
+def _firsts(lines: Lines, run: StepRun, follows: Any, resumed_from: int | None) -> _Numbers:
+    last = np.array(run.positions, np.int64)
+    stride = _stride(last)
+    floors = np.append(0, last[:-1] + 1)
+    first = np.where(lines["covers"] == BAR, floors, np.maximum(last - stride + 1, floors))
+    for place in np.flatnonzero(~follows).tolist():
+        end, said = run.positions[place], int(lines["first"][place])
+        base = run.resumes.get(place, resumed_from)
+        lowest = min(end, 1) if place == 0 else 0
+        floor = base + 1 if base is not None and base < end else lowest
+        first[place] = max(end - stride + 1, floor) if said == NONE else min(said, end)
+    return first
+
+
+def _starts(
+    lines: Lines, rows: Any, begins: Mapping[int, tuple[int, bool]], follows: Any
+) -> _Numbers:
+    end, elapsed, covers = rows["end_ms"], rows["elapsed_ms"], lines["covers"]
+    count = rows["last"] - rows["first"] + 1
+    floor = np.where(follows, np.append(NONE, end[:-1]), NONE)
+    said, is_exact = np.full(len(rows), NONE), np.zeros(len(rows), np.bool_)
+    for place, (begin_ms, exact) in begins.items():
+        if begin_ms <= end[place]:
+            said[place], is_exact[place] = begin_ms, exact
+    has_floor, has_said = floor != NONE, said != NONE
+    most = MAX_ELAPSED_MS // np.maximum(elapsed, 1) + 1
+    measured = end - np.minimum(elapsed * np.minimum(count, most), MAX_ELAPSED_MS)
+    # A gap below what the clock can show is none.
+    is_close = has_floor & (measured - floor < lines["resolution_ms"])
+    measured = np.where(is_close, floor, measured)
+    is_unmeasured = (elapsed == NONE) | (covers == BAR) | ((covers == _LAST) & (count > 1))
+    start = np.where(is_unmeasured, np.where(has_floor, floor, said), measured)
+    bounded = np.maximum(start, np.minimum(floor, end))
+    start = np.where(has_floor & (start != NONE), bounded, start)
+    start = np.minimum(start, end)  # the clock of the log may have gone back
+    start = np.where(has_said & is_exact, said, start)
+    return np.where(end == NONE, NONE, start)
+
+
+def _estimate_starts(rows: Any) -> None:
     """Lets a record that nothing says the start of take as long as the others usually do.
 
     The first step is often slower; what it takes longer is start-up.
     """
-    paces = [
-        (step.end_ms - step.start_ms) // (step.last - step.first + 1)
-        for step in records
-        if step.start_ms is not None and step.end_ms is not None
-    ]
-    if not paces:
+    start, end, count = rows["start_ms"], rows["end_ms"], rows["last"] - rows["first"] + 1
+    has_both = (start != NONE) & (end != NONE)
+    if not has_both.any():
         return
-    pace = median_low(paces)
-    for step in records:
-        if step.start_ms is None and step.end_ms is not None:
-            step.start_ms = step.end_ms - min(pace * (step.last - step.first + 1), _MAX_ELAPSED_MS)
+    pace = _median_low((end - start)[has_both] // count[has_both])
+    is_open = (start == NONE) & (end != NONE)
+    most = MAX_ELAPSED_MS // max(int(pace), 1) + 1
+    durations = np.minimum(pace * np.minimum(count[is_open], most), MAX_ELAPSED_MS)
+    start[is_open] = end[is_open] - durations
 
 
-def _record(step: StepLine, before: Step | None, stride: int, resumed_from: int | None) -> Step:
-    event, last = step.event, step.position
-    said = event.fields.get("first")
-    follows = before is not None and before.last < last
-    if follows and before is not None:
-        bar = event.pattern.covers == "bar"
-        first = before.last + 1 if bar else max(last - stride + 1, before.last + 1)
-    else:
-        base = step.resume if step.resume is not None else resumed_from
-        lowest = min(last, 1) if before is None else 0
-        floor = base + 1 if base is not None and base < last else lowest
-        first = max(last - stride + 1, floor) if said is None else min(said, last)
-    return Step(
-        first=first,
-        last=last,
-        start_ms=_start(step, before if follows else None, last - first + 1),
-        end_ms=step.end_ms,
-        basis=step.basis,
-        line=event.line,
-        total=event.fields.get("total"),
-        samples=event.fields.get("samples"),
-        tokens=event.fields.get("tokens"),
-        elapsed_ms=step.elapsed_ms,
-        is_bar=event.pattern.covers == "bar",
-    )
+def _median_low(values: Any) -> Any:
+    middle = (len(values) - 1) // 2
+    return np.partition(values, middle)[middle]
 
 
-def _start(step: StepLine, before: Step | None, count: int) -> int | None:
-    end, pattern = step.end_ms, step.event.pattern
-    if end is None:
+def median_seconds(steps: Steps) -> float | None:
+    """The median time per position, over the steps that show one; None if none does.
+
+    Each by its place in time, else by what it says took so long.
+    """
+    if not steps:
         return None
-    floor = before.end_ms if before else None
-    said = step.begin_ms if step.begin_ms is not None and step.begin_ms <= end else None
-    if said is not None and step.is_begin_exact:
-        return said
-    elapsed = step.elapsed_ms
-    if elapsed is None or pattern.covers == "bar" or (pattern.covers == "last" and count > 1):
-        start = floor if floor is not None else said
-    else:
-        start = end - min(elapsed * count, _MAX_ELAPSED_MS)
-        if floor is not None and start - floor < _resolution(step):
-            start = floor  # a gap below what the clock can show is none
-    if start is not None and floor is not None:
-        start = max(start, min(floor, end))
-    return None if start is None else min(start, end)  # the clock of the log may have gone back
-
-
-def _resolution(step: StepLine) -> int:
-    time = step.event.time
-    return time.resolution_ms if time else 1
+    rows = steps.rows
+    start, end, elapsed, last = (
+        rows[name] for name in ("start_ms", "end_ms", "elapsed_ms", "last")
+    )
+    has_both = (start != NONE) & (end != NONE)
+    placed = (end - start) / (last - rows["first"] + 1) / 1000
+    positions = np.append(0, np.diff(last))
+    # A bar tells the time since it began.
+    of_bar = np.append(0, np.diff(elapsed)) / np.maximum(positions, 1) / 1000
+    is_bar_known = (elapsed != NONE) & (np.append(NONE, elapsed[:-1]) != NONE) & (positions > 0)
+    pace = np.where(has_both, placed, np.where(rows["is_bar"], of_bar, elapsed / 1000))
+    is_known = has_both | np.where(rows["is_bar"], is_bar_known, elapsed != NONE)
+    return float(_median_low(pace[is_known])) if is_known.any() else None

@@ -11,8 +11,6 @@ from goodput.logs.hints import LogHints
 from goodput.logs.reader import LogResult, read_log
 from goodput.logs.steps import median_seconds
 
-_TQDM = "tqdm"
-
 
 @dataclass(frozen=True)
 class LogSummary:
@@ -85,7 +83,7 @@ def summary_of(result: LogResult) -> LogSummary:
         restored_steps=[r.step for segment in result.segments for r in segment.restores],
         run_seconds=_run_seconds(result),
         phase_seconds=_phase_seconds(result),
-        last_bar=_last_bar(result),
+        last_bar="{}/{}".format(*result.last_bar) if result.last_bar else None,
         signatures=_signatures(result),
     )
 
@@ -98,8 +96,7 @@ def _run_seconds(result: LogResult) -> float | None:
     ]
     if said:
         return sum(said) / 1000
-    ends = [s.end_ms for s in result.steps if s.end_ms is not None]
-    starts = [s.start_ms for s in result.steps if s.start_ms is not None]
+    ends, starts = result.steps.known("end_ms"), result.steps.known("start_ms")
     return (max(ends) - min(starts)) / 1000 if ends and starts else None
 
 
@@ -109,11 +106,6 @@ def _phase_seconds(result: LogResult) -> dict[str, float]:
         for phase in segment.phases:
             seconds[phase.kind] += (phase.end_ms or phase.start_ms) - phase.start_ms
     return {kind: ms / 1000 for kind, ms in sorted(seconds.items())}
-
-
-def _last_bar(result: LogResult) -> str | None:
-    event = result.last_step_line.get(_TQDM)
-    return f"{event.fields['step']}/{event.fields['total']}" if event else None
 
 
 def _signatures(result: LogResult) -> dict[str, int]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goodput.errors import GoodputError, SourceUnreachable
-from goodput.logs import LogHints, read_log, reading, scan
+from goodput.logs import LogHints, read_log, scan
 from goodput.logs.formats import load_formats
 from goodput.logs.gate import LineGate, NativeGate
 from goodput.logs.literals import required_literals
@@ -59,7 +59,7 @@ def test_the_gate_finds_the_lines_that_hold_a_literal(lines):
         if literals:
             expected.append((line, literals))
     for gate in (LineGate(["error:", "loss"]), NativeGate(["error:", "loss"])):
-        found = [(block[c.start : c.end], c.literals) for c in gate.candidates(block)]
+        found = [(block[start:end], some) for start, end, some in gate.candidates(block)]
         assert found == expected
 
 
@@ -110,16 +110,10 @@ def test_damage_behind_the_text_of_a_gzip_log_loses_none_of_it(damage):
     assert len(reader.flaws) == 1
 
 
-def test_lines_are_numbered_and_counted_alike_in_logs_of_any_size(monkeypatch):
-    data = b"".join(b"%d\n" % i for i in range(30_000)) + STEP
-
-    def read():
-        result = _read(data)
-        return result.tables["log_files"][0]["lines"], [step.line for step in result.steps]
-
-    assert read() == (30_001, [30_001])
-    monkeypatch.setattr(reading, "_LARGE", 0)
-    assert read() == (30_001, [30_001])
+def test_lines_are_numbered_over_blocks():
+    result = _read(b"".join(b"%d\n" % i for i in range(300_000)) + STEP)
+    assert result.tables["log_files"][0]["lines"] == 300_001
+    assert [step.line for step in result.steps] == [300_001]
 
 
 def test_both_engines_read_the_same_from_a_log(monkeypatch):
@@ -157,6 +151,16 @@ def test_binary_bytes_are_reported_and_the_rest_is_read():
     assert result.quarantine[0]["row_number"] == 2
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+def test_utf16_is_read_as_the_text_that_it_is(encoding, pack):
+    text = "\ufeffbegin äöü €\n" + STEP.decode()
+    result = _read(pack(text.encode(encoding)))
+    assert [step.last for step in result.steps] == [3]
+    assert result.tables["log_files"][0]["lines"] == 2
+    assert result.quarantine == []
+
+
 def test_a_line_of_carriage_returns_is_read_in_linear_time():
     line = "\r".join(
         f" 45%|##  | {i}/90000 [{i // 3600}:{i // 60 % 60:02d}:{i % 60:02d}<00:00, 1.0s/it]"
@@ -172,6 +176,15 @@ def test_a_line_of_carriage_returns_is_read_in_linear_time():
 def test_a_file_that_cannot_be_opened_is_named(tmp_path):
     with pytest.raises(SourceUnreachable, match=r"none\.log: No such file"):
         read_log(tmp_path / "none.log")
+
+
+@pytest.mark.parametrize("place", [-8, -1])
+def test_of_a_gzip_log_with_a_wrong_check_sum_all_is_read_and_the_damage_said(place):
+    packed = bytearray(gzip.compress(STEP * 5))
+    packed[place] ^= 1
+    result = _read(bytes(packed))
+    assert result.tables["log_files"][0]["lines"] == 5
+    assert _reasons(result) == ["the compressed data are cut off or damaged"]
 
 
 @given(

@@ -162,6 +162,13 @@ def test_page_prints_light_and_with_charts(files, open_page):
     assert opened.complaints == []
 
 
+def test_a_chart_that_was_not_drawn_leaves_no_gap_on_paper(files, open_page):
+    page = open_page(files.html, java_script_enabled=False).page
+    page.emulate_media(media="print")
+    assert page.locator(".chart").first.is_hidden()
+    assert page.locator("#waterfall-table").is_visible()
+
+
 def test_page_reads_without_script(files, report, open_page):
     page = open_page(files.html, java_script_enabled=False).page
     assert page.locator(".lead").text_content() == report["headline"]["sentence"]

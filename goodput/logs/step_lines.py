@@ -1,0 +1,126 @@
+"""Step lines as columns: a long log has millions, and objects take ten times as long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from goodput.logs.formats import Pattern
+
+Lines = np.ndarray[Any, np.dtype[np.void]]
+"""Rows of STEP_LINE, in file order."""
+
+# No value, in a column of numbers.
+NONE = int(np.iinfo(np.int64).min)
+COVERS = ("iteration", "last", "bar")
+BAR = COVERS.index("bar")
+# A longer time is no time that a run could measure.
+MAX_ELAPSED_MS = 10 * 366 * 86_400_000
+# Products of what lines say may be larger than any run.
+_MAX_POSITION = 10**18
+
+
+class StepLine(NamedTuple):
+    """A line that says that a step is done; NONE where it does not say.
+
+    Attributes:
+        line, offset: where it is: number from 1, first byte.
+        rank: of the process that wrote it.
+        stamp_ms: the time in the line itself.
+        fresh_ms: else a time in one of the lines between the event before and this one.
+        resolution_ms: how fine that one of the two was written; 1 without any.
+        before_ms: the last time in the file above those lines.
+        digest: tells lines with the same text from others.
+        position: as steps are counted.
+        first: the first position of the record, where a bar was seen at its beginning.
+        covers: what `elapsed_ms` measures, as a place in COVERS.
+        has_rate: of a bar, whether it tells iterations from other things.
+    """
+
+    line: int
+    offset: int
+    rank: int
+    stamp_ms: int
+    fresh_ms: int
+    resolution_ms: int
+    before_ms: int
+    digest: int
+    position: int
+    elapsed_ms: int
+    total: int
+    samples: int
+    tokens: int
+    first: int
+    covers: int
+    has_rate: bool
+    label: str
+
+
+STEP_LINE = np.dtype(
+    [
+        *((name, np.int64) for name in StepLine._fields[:-2]),
+        ("has_rate", np.bool_),
+        ("label", np.object_),
+    ]
+)
+
+
+@dataclass(slots=True)
+class StepLines:
+    """The step lines of one pattern."""
+
+    pattern: Pattern
+    _parts: list[Lines] = field(default_factory=list)
+    _single: list[StepLine] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts)) + len(self._single)
+
+    def add(self, line: StepLine) -> None:
+        """Adds one line."""
+        self._single.append(line)
+
+    def add_part(self, lines: Lines) -> None:
+        """Adds lines that were read together."""
+        self._parts.append(lines)
+
+    def rows(self) -> Lines:
+        """All of them, those added later last."""
+        return np.concatenate([*self._parts, lines_of(self._single)])
+
+
+def lines_of(single: Sequence[StepLine]) -> Lines:
+    """Single lines as columns."""
+    return np.array(single, STEP_LINE)
+
+
+def in_file_order(parts: Iterable[StepLines]) -> Lines:
+    """The lines of several patterns; of those in one line of the log, the first pattern's first."""
+    rows = np.concatenate([lines_of([]), *(part.rows() for part in parts)])
+    return rows[np.argsort(rows["offset"], kind="stable")]
+
+
+def position_of(fields: dict[str, Any], offset: int) -> int:
+    """The position that a line names; NONE if it names none."""
+    if "step" not in fields:
+        return NONE
+    epochs = fields.get("epoch", 0) * fields.get("epoch_size", 0)
+    return int(min(fields["step"] + offset + epochs, _MAX_POSITION))
+
+
+def elapsed_ms(fields: dict[str, Any], unit: str) -> int | None:
+    """The elapsed time that a line prints, in whole milliseconds."""
+    value = fields.get("elapsed")
+    if value is None:
+        return None
+    if isinstance(value, str):
+        seconds = 0
+        for part in value.split(":"):
+            seconds = seconds * 60 + int(part or 0)
+        ms: float = seconds * 1000
+    else:
+        ms = value * (1 if fields.get("unit", unit) == "ms" else 1000)
+    return round(ms) if ms < MAX_ELAPSED_MS else None

@@ -1,0 +1,168 @@
+"""Streams of logs as text: gzip, zstd and UTF-16, by what they are; damage is noticed."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import zlib
+from typing import IO, cast
+
+import zstandard
+from isal import isal_zlib
+
+# How much is unpacked at once, and read.
+BLOCK_BYTES = 1 << 20
+# What unpacking raises; the stubs of isal take its error for an instance.
+_UNZIP = cast(type[Exception], isal_zlib.error)
+DAMAGE = (EOFError, _UNZIP, zlib.error, zstandard.ZstdError)
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+
+
+def unpacked(raw: IO[bytes]) -> io.BufferedReader:
+    """The text of a stream."""
+    buffered = (
+        raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(_Raw(raw), BLOCK_BYTES)
+    )
+    head = buffered.peek(4)[:4]
+    if head.startswith(_GZIP):
+        # As large as what is read, or what was peeked at is lost where the next bytes are damaged.
+        buffered = io.BufferedReader(_Gzip(buffered), BLOCK_BYTES)
+    elif head == _ZSTD:
+        buffered = io.BufferedReader(_Zstd(buffered), BLOCK_BYTES)
+    if _begins_as_utf16(buffered):
+        return io.BufferedReader(_Utf16(buffered))
+    return buffered
+
+
+def _begins_as_utf16(stream: io.BufferedReader) -> bool:
+    try:
+        return stream.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    except DAMAGE:
+        return False  # the reader will meet it again
+
+
+class _Raw(io.RawIOBase):
+    """Any object with `read` as a raw stream, so that its first bytes can be looked at."""
+
+    def __init__(self, inner: IO[bytes]) -> None:
+        self._inner = inner
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._inner.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Gzip(io.RawIOBase):
+    """Unpacks gzip members; unlike the library's own stream, all of one that is cut off."""
+
+    _INPUT_BYTES = 1 << 16
+    _WINDOW = 31  # with a gzip header, whose check sum is checked
+    # The check sum and the size: if they are wrong, the library drops what came with them.
+    _TRAILER_BYTES = 8
+
+    def __init__(self, packed: io.BufferedReader) -> None:
+        self._packed = packed
+        self._held = b""
+        self._member = isal_zlib.decompressobj(self._WINDOW)
+        self._is_open = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while True:
+            # At the end of a member the library repeats the rest as `unconsumed_tail`, too.
+            data = b"" if self._member.eof else self._member.unconsumed_tail
+            data = data or self._next_input()
+            if not data and not self._is_open:
+                return 0
+            # Without input, what the member still holds.
+            ready = self._member.decompress(data, len(buffer))
+            if not ready and not data:
+                raise EOFError("the last gzip member has no end")
+            self._is_open = not self._member.eof
+            if ready:
+                buffer[: len(ready)] = ready
+                return len(ready)
+
+    def _next_input(self) -> bytes:
+        if not self._member.eof:
+            return self._read()
+        # Another member may follow, or zeros that pad a tape's block.
+        rest = self._member.unused_data or self._read()
+        while rest and not (rest := rest.lstrip(b"\0")):
+            rest = self._read()
+        self._member = isal_zlib.decompressobj(self._WINDOW)
+        return rest
+
+    def _read(self) -> bytes:
+        """The next bytes but for the last ones, which may be a trailer and come by themselves."""
+        while data := self._packed.read1(self._INPUT_BYTES):
+            data = self._held + data
+            self._held = data[-self._TRAILER_BYTES :]
+            if ready := data[: -self._TRAILER_BYTES]:
+                return ready
+        ready, self._held = self._held, b""
+        return ready
+
+
+class _Utf16(io.RawIOBase):
+    """UTF-16, as PowerShell redirects to files, as UTF-8."""
+
+    _INPUT_BYTES = 1 << 16
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        self._ready = b""
+        self._is_over = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while not self._ready and not self._is_over:
+            data = self._stream.read1(self._INPUT_BYTES)
+            self._is_over = not data
+            text = self._decoder.decode(data, final=self._is_over)
+            self._ready = text.encode("utf-8", "replace")
+        size = min(len(buffer), len(self._ready))
+        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size
+
+
+class _Zstd(io.RawIOBase):
+    """Unpacks zstd frames and, unlike the library's own stream, notices one that is cut off."""
+
+    # Bounds what a crafted file can unpack to at once: a block of 4 bytes may hold 128 KiB.
+    _INPUT_BYTES = 1024
+
+    def __init__(self, packed: io.BufferedReader) -> None:
+        self._packed = packed
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._is_open = False
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while not self._ready:
+            data = self._frame.unused_data if self._frame.eof else b""
+            data = data or self._packed.read(self._INPUT_BYTES)
+            if not data:
+                if self._is_open:
+                    raise EOFError("the last zstd frame has no end")
+                return 0
+            if self._frame.eof:
+                self._frame = zstandard.ZstdDecompressor().decompressobj()
+            self._ready = self._frame.decompress(data)
+            self._is_open = not self._frame.eof
+        size = min(len(buffer), len(self._ready))
+        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size

@@ -1,0 +1,125 @@
+"""Lines that differ only in digits are read together, and say what they say one by one."""
+
+import io
+import random
+import re
+
+import pytest
+
+from goodput.logs import LogHints, read_log, scan, summarise
+from goodput.logs.formats import load_formats
+from goodput.logs.regex import Regex
+
+STEPS = [
+    example["line"]
+    for log_format in load_formats()
+    for pattern in log_format.patterns
+    if pattern.event == "step"
+    for example in pattern.examples
+]
+WRAPPINGS = (
+    "{}",
+    "[default3]:{}",
+    "2026-03-02T{clock}.123456789Z stdout F 7: {}",
+    "[2026-03-02 {clock},441] \x1b[32m{}\x1b[0m",
+    "2026-03-02 {clock}+02:00 {}",
+    "Mon Mar  2 {clock} UTC 2026 {}",
+    "I0302 {clock}.123456 139 a.py:150] {}",
+)
+# Dates and clocks stay as they are: others may be none.
+_DIGIT = re.compile(r"\S*\d[:-]\d\S*|\d")
+
+
+def _read(text, **hints):
+    result = read_log(io.BytesIO(text.encode()), LogHints(path="x.log", **hints))
+    tables = {name: list(rows) for name, rows in result.tables.items()}
+    return tables, result.quarantine, result.step_lines, result.records
+
+
+def _one_by_one(monkeypatch):
+    monkeypatch.setattr(scan, "_LONG_LINE", 0)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "alike"),
+    [
+        (r"step: (\d+) loss: [-\d.naif]+", True),
+        (r"step: [^\d]+[0-9a-f]+\b|\w", True),
+        ("rank 0 step", False),
+        ("exit code: [1-9]", False),
+        ("(?:a|b(?:x7)?)+", False),
+        (r"[^3]\d{4}", False),
+    ],
+)
+def test_what_treats_digits_alike(pattern, alike):
+    assert Regex(pattern).treats_digits_alike is alike
+
+
+@pytest.mark.parametrize("wrapping", WRAPPINGS)
+@pytest.mark.parametrize("tz", [None, "Europe/Berlin"])
+def test_step_lines_read_together_say_what_they_say_one_by_one(monkeypatch, wrapping, tz):
+    rng = random.Random(f"{wrapping}{tz}")
+
+    def varied(found):
+        keeps = len(found[0]) > 1 or rng.random() < 0.7
+        return found[0] if keeps else rng.choice("0123456789")
+
+    text = "\n".join(
+        wrapping.format(_DIGIT.sub(varied, step), clock=f"10:{i // 6 % 60:02}:{i * 10 % 60:02}")
+        for i, step in enumerate(step for step in STEPS for _ in range(12))
+    )
+    together = _read(text, tz=tz)
+    assert together[2].total() >= len(STEPS)
+    _one_by_one(monkeypatch)
+    assert _read(text, tz=tz) == together
+
+
+def test_lines_are_read_together_in_parts(monkeypatch):
+    text = "".join(
+        f"[2026-03-02 10:{i // 60:02}:{i % 60:02}] step: {i} loss: 1.{i}\n"
+        + "global rank 3 says hello\n" * (i % 3)
+        + f"completed step: {i}, seconds: 0.{i}\n"
+        for i in range(1, 300)
+    )
+    whole = _read(text)
+    monkeypatch.setattr(scan, "_WAITING_LINES", 7)
+    assert _read(text) == whole
+    _one_by_one(monkeypatch)
+    assert _read(text) == whole
+
+
+def test_of_a_shape_those_lines_have_no_time_whose_time_is_none():
+    times = ("10:00:00", "10:00:10", "25:00:20", "10:00:30")
+    text = "".join(
+        f"2026-03-02 {time} completed step: {step}, seconds: 10.0\n"
+        for step, time in enumerate(times, 1)
+    )
+    rows = _read(text)[0]["log_steps"]
+    assert [(row["last"], row["basis"]) for row in rows] == [
+        (1, "line"),
+        (2, "line"),
+        (3, "elapsed"),
+        (4, "line"),
+    ]
+    assert [f"{row['ended_at']:%S}" for row in rows] == ["00", "10", "20", "30"]
+
+
+def test_in_the_hour_that_comes_twice_lines_of_a_shape_go_on_in_time(monkeypatch):
+    clocks = ("02:20:00", "02:50:00", "02:10:00", "02:40:00", "03:10:00")
+    text = "".join(
+        f"2026-10-25 {clock} completed step: {step}, seconds: 1800.0\n"
+        for step, clock in enumerate(clocks, 1)
+    )
+    rows = _read(text, tz="Europe/Berlin")[0]["log_steps"]
+    ended = [f"{row['ended_at']:%H:%M}" for row in rows]
+    assert ended == ["00:20", "00:50", "01:10", "01:40", "02:10"]
+    _one_by_one(monkeypatch)
+    assert _read(text, tz="Europe/Berlin")[0]["log_steps"] == rows
+
+
+def test_where_each_line_has_a_shape_of_its_own_lines_are_read_one_by_one():
+    lines = (
+        f"completed step: {i}, seconds: 1.0, note: {'x' * (i % 900)}\n" for i in range(1, 3000)
+    )
+    summary = summarise(io.BytesIO("".join(lines).encode()), LogHints(path="x.log"))
+    assert (summary.step_count, summary.last_step) == (2999, 2999)

@@ -1,6 +1,7 @@
--- Node and device conditions as intervals: given ones, and those built from transitions [0.4].
+-- Bad conditions of nodes and devices as intervals: given ones, and those built from transitions [0.4].
 --
--- A transition lasts until the next one of the same node, device and type; empty ones are dropped.
+-- A transition lasts until the next one of the same node, device and type; empty ones are dropped, and
+-- so are those, nearly all, that say that all is well.
 --
 -- grain: row
 
@@ -44,7 +45,7 @@ given as (
         "from" as started_at,
         "to" as ended_at
     from gathered.node_conditions
-    where "from" <= getvariable('as_of')
+    where "from" <= getvariable('as_of') and is_bad_condition(type, status)
 )
 
 select
@@ -65,4 +66,4 @@ union all by name
 
 select cluster, node_uid, gpu, type, status, reason, class, started_at, ended_at
 from built
-where ended_at is null or ended_at > started_at
+where (ended_at is null or ended_at > started_at) and is_bad_condition(type, status)

@@ -35,7 +35,6 @@ select
 from (
     select *, status = 'Unknown' and not is_positive_condition(type) as is_undecided
     from staged.condition_intervals
-    where is_bad_condition(type, status)
 ) as bad
 left join staged.reason_rules as rule
     on

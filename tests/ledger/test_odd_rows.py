@@ -51,6 +51,6 @@ def test_odd_rows_neither_stop_a_build_nor_break_a_check(tmp_path):
     assert "quarantined" not in imported.stderr
     assert built.exit_code == 0, built.stderr
     assert "warn: given_classes_are_known: 1 row." in built.stderr
-    assert "warn: conditions_speak_of_known_nodes: 1 rows." in built.stderr
-    assert "warn: step_logs_name_a_known_zone: 1 rows." in built.stderr
+    assert "warn: conditions_speak_of_known_nodes: 1 row." in built.stderr
+    assert "warn: step_logs_name_a_known_zone: 1 row." in built.stderr
     assert paid.stdout == f"units\n{2 * 5040 * 7 * 24 * 3600 * 1000}\n"

@@ -4,6 +4,7 @@ The catalogue ships inside the package; a folder of the user's own may lie over 
 """
 
 import csv
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -40,6 +41,7 @@ def resource_dir(kind: str) -> Path:
     raise GoodputError(f"the installation has no {kind}/ folder; reinstall the package")
 
 
+@cache
 def catalog_dir() -> Path:
     """The folder of catalogue tables that ship with the package."""
     return Path(str(files("goodput"))) / "catalog"

@@ -92,7 +92,7 @@ class Warehouse:
 
         Raises:
             UsageError: no metric has that name.
-            NoData: nothing has been built.
+            NoData: nothing has been built, or a window without paid GPU time.
         """
         with self._built() as con:
             return _frame(select_metrics(con, metric, scope))
@@ -160,6 +160,7 @@ class Warehouse:
             spare_target: the share of time in which no failed node shall lack a spare.
 
         Raises:
+            UsageError: a price that is no amount, or a target that is no share between 0 and 1.
             NoData: nothing has been built, or only by an older version.
         """
         with self._built() as con:
@@ -183,12 +184,12 @@ class Warehouse:
         Args:
             checkpoint_interval_s: working seconds between checkpoints.
             restart_s: seconds from the start of a restarted attempt to its first step.
-            spares: hot spare nodes in every pool that lost one.
+            spares: hot spare nodes in every pool that lost one, at most 100,000.
             without_nodes: names or uids of nodes that never fail.
             job: name or key of the only job that the first two go for.
 
         Raises:
-            UsageError: nothing is changed, or a node or job is not in the build.
+            UsageError: nothing is changed, a value cannot be, or a node or job is not in the build.
             NoData: nothing has been built, or only by an older version.
         """
         change = Change(checkpoint_interval_s, restart_s, spares, without_nodes, job)

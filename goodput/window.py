@@ -40,7 +40,12 @@ class Window:
     end: datetime
 
     def __post_init__(self) -> None:
-        if self.end <= self.start:
+        if self.end == self.start:
+            raise UsageError(
+                f"the window is empty: it starts and ends at {self.start}, in whole milliseconds;"
+                " take a later end"
+            )
+        if self.end < self.start:
             raise UsageError(f"the window ends at {self.end} but starts at {self.start}; swap them")
 
     @classmethod

@@ -23,6 +23,10 @@ create or replace macro is_bad_condition(type, status) as
 create or replace macro is_node_shutdown(reason) as
     coalesce(reason in ('NodeShutdown', 'Shutdown', 'Terminated'), false);
 
+-- Paid time that a cause kept from being progress. What nobody observed is neither productive nor lost [J5].
+create or replace macro is_loss(state, cause) as
+    cause is not null and state not like 'A.productive.%' and state <> 'A.unknown';
+
 -- The instant of epoch milliseconds.
 create or replace macro instant_of(ms) as make_timestamptz(cast(ms as bigint) * 1000);
 

@@ -6,7 +6,7 @@ from dataclasses import astuple, fields
 
 import click
 
-from goodput.cli.common import Context, say
+from goodput.cli.common import Context, Number, say
 
 _LISTED = 25
 _SHOWN = (
@@ -28,12 +28,12 @@ _SHOWN = (
 )
 @click.option(
     "--price",
-    type=click.FloatRange(min=0),
+    type=Number(),
     help="Money per GPU-hour [default: the build's prices, if it has any].",
 )
 @click.option(
     "--spare-target",
-    type=click.FloatRange(0, 1, max_open=True),
+    type=Number(0, 1, is_open=True),
     default=0.99,
     show_default=True,
     help="Share of time in which no failed node shall lack a spare.",

@@ -22,7 +22,9 @@ _PAGE = 5_000
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--cluster", help="Cluster they come from [default: default].")
 @click.option("--job", help="Job that the logs belong to, where they do not say.")
-@click.option("--attempt", type=click.IntRange(min=0), help="Attempt that the logs belong to.")
+@click.option(
+    "--attempt", type=click.IntRange(0, 2**31 - 1), help="Attempt that the logs belong to."
+)
 @click.option("--tz", help="IANA zone of naive times, such as Europe/Berlin [default: UTC].")
 @click.option(
     "--path-pattern",
@@ -104,7 +106,7 @@ def logs(
         else:
             source = live_logs.LogFiles(paths)
         taken = live_logs.take_logs(lake, source, options, now=now, again=again, say=say)
-    for table, rows in taken.rows_added.items():
+    for table, rows in sorted(taken.rows_added.items()):
         say(f"{table}: {rows} new rows")
     say(f"{taken.files} files, {taken.unchanged} of them as they were")
     if taken.quarantined:

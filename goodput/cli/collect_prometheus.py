@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
-from goodput.cli.common import Context, Instant, say
+from goodput.cli.common import Context, Instant, Number, say
 from goodput.cli.live_options import FILE, Caller, caller_options
 from goodput.errors import NoData
+
+_YEAR_S = 366 * 86_400
 
 
 @click.command(
@@ -33,7 +35,7 @@ from goodput.errors import NoData
 @click.option("--to", "end", type=Instant(), help="End before this hour [default: now].")
 @click.option(
     "--settle",
-    type=click.FloatRange(min=0),
+    type=Number(most=_YEAR_S),
     default=300.0,
     show_default=True,
     help="Seconds after which an hour is complete.",

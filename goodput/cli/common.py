@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from datetime import datetime
 from functools import cached_property
@@ -79,6 +80,21 @@ class Instant(click.ParamType[datetime]):
             return parse_instant(value)
         except UsageError as error:
             self.fail(str(error), param, ctx)
+
+
+class Number(click.FloatRange):
+    """A finite number in a range; click alone takes nan for a part of any, and inf."""
+
+    def __init__(self, least: float = 0, most: float = math.inf, *, is_open: bool = False) -> None:
+        """`is_open` leaves out both ends; infinity is left out anyway."""
+        super().__init__(least, most, min_open=is_open, max_open=is_open or math.isinf(most))
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Parses it, or fails as a usage error."""
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{number} is not a number.", param, ctx)
+        return number
 
 
 output_option = click.option(

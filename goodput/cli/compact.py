@@ -15,7 +15,7 @@ from goodput.cli.common import Context, say
 )
 @click.option(
     "--keep-hours",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, 1_000_000),
     default=24,
     show_default=True,
     help="How long files that were replaced or left behind stay for readers.",

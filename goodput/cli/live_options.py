@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from goodput.cli.common import Number
 from goodput.errors import UsageError
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def caller_options(function: F) -> F:
         ),
         click.option(
             "--timeout",
-            type=click.FloatRange(min=1),
+            type=Number(1, 86_400),
             default=120.0,
             show_default=True,
             help="Longest silence of the server, in seconds.",

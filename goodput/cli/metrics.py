@@ -54,7 +54,8 @@ def command(
     with tempfile.TemporaryDirectory(prefix="goodput-") as folder:
         say(f"building {window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC")
         target = Path(folder) / "warehouse.duckdb"
-        build(context.open_lake(), window, as_of, context.settings.params, target=target)
+        lake, params = context.open_lake(), context.settings.params
+        build(lake, window, as_of, params, target=target, keep_empty=False)
         _print(target, metric, scope, output)
 
 

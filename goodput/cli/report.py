@@ -63,17 +63,19 @@ def command(
     """
     from goodput.report import write_report
     from goodput.report.archive import Archive
-    from goodput.report.history import earlier_weeks
+    from goodput.report.history import Earlier, earlier_weeks
     from goodput.warehouse.trends import trend_rows
 
     warehouse, checks = _built(context, chosen_window(start, end, week), as_of)
     archive = Archive(publish) if publish else None
     params = context.settings.params
-    changes = trend_rows(context.open_lake(), warehouse, params) if trends else []
-    earlier = []
+    changes = trend_rows(context.open_lake(), warehouse, params, say) if trends else []
+    earlier = Earlier()
     if weeks > 1:
         published = list(archive.results().values()) if archive else []
         earlier = earlier_weeks(context.open_lake(), warehouse, weeks, params, published)
+    for one in earlier.left_out:
+        say(f"left out of the weeks before: {one}")
     write_report(warehouse, out, changes, earlier)
     click.echo(str(out / "report.html"))
     if archive:

@@ -67,6 +67,8 @@ def _print(context: Context, warehouse: Path, weeks: int, output: str) -> None:
     from goodput.warehouse.trends import Trend, read_trends
 
     found = read_trends(context.open_lake(), warehouse, context.settings.params, weeks)
+    for one in reversed(found.left_out):
+        say(f"not compared with {one}")
     compared = f"{shown(found.compared_with[-1].start)} to {shown(found.compared_with[0].end)}"
     say(f"{shown(found.window.start)} to {shown(found.window.end)} against {compared}")
     if not found.is_same_age:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from goodput.cli.common import Context, say
+from goodput.cli.common import Context, Number, say
 
 if TYPE_CHECKING:
     from goodput.warehouse.whatif import StateChange
@@ -28,11 +28,14 @@ _SHOWN = _NAMES[:5]
     epilog="Example: goodput what-if --checkpoint-interval 900 --without-node train-a-05",
 )
 @click.option(
-    "--checkpoint-interval", type=float, metavar="SECONDS", help="Working time between checkpoints."
+    "--checkpoint-interval",
+    type=Number(),
+    metavar="SECONDS",
+    help="Working time between checkpoints.",
 )
 @click.option(
     "--restart",
-    type=float,
+    type=Number(),
     metavar="SECONDS",
     help="From the start of a restart to its first step.",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ _INVISIBLE = re.compile(
 
 @dataclass(frozen=True)
 class Redaction:
-    """One kind of text that is not kept; the group `keep`, if there is one, is."""
+    """One kind of text that is not kept; the groups `keep` before it and `end` behind it are."""
 
     label: str
     regex: re.Pattern[str]
@@ -29,8 +29,10 @@ class Redaction:
 
     def apply(self, text: str) -> str:
         """The text with each match replaced by [label]."""
-        keep = "\\g<keep>" if "keep" in self.regex.groupindex else ""
-        return self.regex.sub(f"{keep}[{self.label}]", text)
+        keep, end = (
+            f"\\g<{name}>" if name in self.regex.groupindex else "" for name in ("keep", "end")
+        )
+        return self.regex.sub(f"{keep}[{self.label}]{end}", text)
 
 
 def redactions() -> tuple[Redaction, ...]:
@@ -66,13 +68,19 @@ def redact(text: str) -> str:
     A zero-width character in `token=` hides it from the expressions, not from a reader: where they
     find more without what is invisible, that goes, too.
     """
+    return _redacted(text, catalog_folders())
+
+
+# What a cluster writes repeats: the objects of a page share their messages.
+@lru_cache(maxsize=4096)
+def _redacted(text: str, folders: tuple[Path, ...]) -> str:
     bare = text if text.isascii() else _INVISIBLE.sub("", text)
-    if bare != text and (safe := _applied(bare)) != bare:
+    if bare != text and (safe := _applied(bare, folders)) != bare:
         return safe
-    return _applied(text)
+    return _applied(text, folders)
 
 
-def _applied(text: str) -> str:
-    for redaction in redactions():
+def _applied(text: str, folders: tuple[Path, ...]) -> str:
+    for redaction in _load(folders):
         text = redaction.apply(text)
     return text

@@ -74,11 +74,7 @@ def make_brief(report: Row) -> Brief:
     changes = _changes(report)
     facts = [
         _goodput(headline, changes.get("goodput_paid", "")),
-        Fact(
-            "Goodput of demanded time",
-            words.percent(headline["goodput"]["demand"]),
-            _joined("without time nobody asked for", changes.get("goodput_demand", "")),
-        ),
+        _demanded(headline["goodput"], changes.get("goodput_demand", "")),
         _lost(headline),
         _success(headline["job_success"], changes.get("job_success", "")),
         *_pools(report),
@@ -117,7 +113,17 @@ def _goodput(headline: Row, change: str) -> Fact:
         f"{words.hours(headline['productive_gpu_hours'], decimals)} of "
         f"{words.hours(headline['paid_gpu_hours'], decimals)} GPU-hours"
     )
-    return Fact("Goodput of paid time", value, _joined(amount, change))
+    spread = ""
+    if goodput.get("spread_low") is not None and goodput.get("spread_high") is not None:
+        spread = f"95% interval {words.between(goodput['spread_low'], goodput['spread_high'])}"
+    return Fact("Goodput of paid time", value, _joined(amount, spread, change))
+
+
+def _demanded(goodput: Row, change: str) -> Fact:
+    value = words.percent(goodput["demand"])
+    if goodput["is_interval"] and goodput.get("demand_high") is not None:
+        value = words.between(goodput["demand"], goodput["demand_high"])
+    return Fact("Goodput of demanded time", value, _joined("without time nobody asked for", change))
 
 
 def _lost(headline: Row) -> Fact:
@@ -143,11 +149,8 @@ def _success(success: Row, change: str) -> Fact:
 
 
 def _pools(report: Row) -> list[Fact]:
-    """The pools that are least available."""
-    pools = sorted(
-        report["headline"]["availability"],
-        key=lambda pool: (pool["closed"] is None, pool["closed"]),
-    )
+    """The pools that are least available, which the headline has first."""
+    pools = report["headline"]["availability"]
     several = len(report["clusters"]) > 1
     facts = [_pool(pool, several) for pool in pools[:MOST_POOLS]]
     if rest := len(pools) - len(facts):

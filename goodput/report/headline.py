@@ -67,9 +67,14 @@ def _goodput(fleet: dict[str, Row], topics: dict[str, Row]) -> Row:
         name: fleet[f"goodput_{name}"]["value"] if f"goodput_{name}" in fleet else None
         for name in names
     }
-    share = _share(topics.get("unknown_time"))
-    spread = fleet.get("goodput_paid", {})
+    unknown = topics.get("unknown_time")
+    share = _share(unknown)
+    spread, demand = fleet.get("goodput_paid", {}), fleet.get("goodput_demand", {})
+    most = None
+    if unknown and demand.get("denominator"):
+        most = (demand["numerator"] + unknown["amount"] * 3600) / demand["denominator"]
     return goodput | {
+        "demand_high": most,
         "is_interval": share is not None and share > UNKNOWN_LIMIT,
         "spread_low": spread.get("low"),
         "spread_high": spread.get("high"),
@@ -188,7 +193,8 @@ def _judge_interval(success: Row) -> str:
 def judge_availability(metrics: Sequence[Row], objective: float | None) -> list[Row]:
     """Node availability of each pool against its objective, with the error budget it used.
 
-    Availability is measured over all time in service and not sampled, so it needs no interval.
+    The worst pool is first, since the first screen has room for a few only. Availability is
+    measured over all time in service and not sampled, so it needs no interval.
     """
     pools: dict[tuple[str, str], dict[str, Row]] = {}
     for row in metrics:
@@ -196,11 +202,12 @@ def judge_availability(metrics: Sequence[Row], objective: float | None) -> list[
         if is_pool and row["metric"].startswith("node_availability_"):
             kind = row["metric"].removeprefix("node_availability_")
             pools.setdefault((row["cluster"], row["scope_value"]), {})[kind] = row
-    return [
+    judged = [
         _judge_pool(cluster, pool, kinds, objective)
         for (cluster, pool), kinds in sorted(pools.items())
         if "closed" in kinds
     ]
+    return sorted(judged, key=lambda pool: (pool["closed"] is None, pool["closed"]))
 
 
 def _judge_pool(cluster: str, pool: str, kinds: dict[str, Row], objective: float | None) -> Row:

@@ -6,7 +6,8 @@ published report says something else is restated; `goodput diff` tells what chan
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,10 +16,10 @@ from typing import Any
 from goodput.errors import NoData
 from goodput.lake import Lake
 from goodput.report.account import BASELINE
-from goodput.report.result import read_result
+from goodput.report.result import json_value, read_result
 from goodput.warehouse.build import build
 from goodput.warehouse.connection import connect
-from goodput.warehouse.trends import days_of_rows, is_covered
+from goodput.warehouse.known import UNPAID, KnownDays, LeftOut
 from goodput.window import Window
 
 Row = dict[str, Any]
@@ -29,14 +30,27 @@ QUOTED = {"goodput_paid": 3, "job_success": 3, "node_availability_closed": 4, "l
 _WEEK = timedelta(days=7)
 
 
+@dataclass(frozen=True)
+class Earlier:
+    """The windows before that of a report, the oldest first.
+
+    Attributes:
+        weeks: those that can be compared, in the numbers of `summarise`.
+        left_out: those that were asked for too, with the reason.
+    """
+
+    weeks: list[Row] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+
 def earlier_weeks(
     lake: Lake,
     warehouse: Path,
     weeks: int,
     params: Mapping[str, str] | None = None,
     published: Sequence[Mapping[str, Any]] = (),
-) -> list[Row]:
-    """The windows before that of a build, the oldest first.
+) -> Earlier:
+    """The windows before that of a build.
 
     Windows that the lake knows only in part are left out, as `goodput trends` leaves them out.
 
@@ -46,11 +60,17 @@ def earlier_weeks(
         params: of that build.
         published: results of earlier reports.
     """
-    known = {report["window"]["start"]: report for report in published}
-    return [
-        row | _published(row, known.get(row["start"]))
-        for row in _built(lake, warehouse, weeks, params)
-    ]
+    said = {report["window"]["start"]: report for report in published}
+    days, earlier = KnownDays.of(lake), Earlier()
+    before, as_of = _windows_before(warehouse, weeks)
+    for window in before:
+        reason = days.gap(window)
+        row = None if reason else _built(lake, window, as_of, params)
+        if row:
+            earlier.weeks.append(row | _published(row, said.get(row["start"])))
+        else:
+            earlier.left_out.append(LeftOut(window, reason or UNPAID))
+    return earlier
 
 
 def with_current(earlier: Sequence[Mapping[str, Any]], report: Mapping[str, Any]) -> list[Row]:
@@ -102,28 +122,41 @@ def _availability(metrics: Sequence[Mapping[str, Any]]) -> float | None:
     return rows[-1]["value"] if rows else None
 
 
-def _built(
-    lake: Lake, warehouse: Path, weeks: int, params: Mapping[str, str] | None
-) -> Iterator[Row]:
+def left_out_rows(earlier: Earlier) -> list[Row]:
+    """The weeks that were asked for and left out, as a report keeps them."""
+    return [
+        {
+            "iso_week": one.window.iso_week,
+            "start": json_value(one.window.start),
+            "end": json_value(one.window.end),
+            "reason": one.reason,
+        }
+        for one in earlier.left_out
+    ]
+
+
+def _windows_before(warehouse: Path, weeks: int) -> tuple[list[Window], datetime]:
+    """The windows before that of a build, the oldest first, and its knowledge time."""
     with connect(warehouse, read_only=True) as con:
         [(start, end, as_of)] = con.sql(
             "select window_start, window_end, as_of from meta.build"
         ).fetchall()
     step = -(-(end - start) // _WEEK) * _WEEK
-    days = days_of_rows(lake)
+    spans = [(_utc(start) - n * step, _utc(end) - n * step) for n in reversed(range(1, weeks))]
+    return [Window(*span) for span in spans], _utc(as_of)
+
+
+def _built(
+    lake: Lake, window: Window, as_of: datetime, params: Mapping[str, str] | None
+) -> Row | None:
+    """A window as it is known now; None where nothing was paid for."""
     with TemporaryDirectory(prefix="goodput-history-") as folder:
-        for n in reversed(range(1, weeks)):
-            window = Window(*(_utc(moment) - n * step for moment in (start, end)))
-            if not is_covered(days, window):
-                continue
-            target = Path(folder) / f"{n}.duckdb"
-            build(lake, window, _utc(as_of), params, target=target)
-            try:
-                yield summarise(read_result(target)) | {"is_current": False}
-            except NoData:
-                continue
-            finally:
-                target.unlink()
+        target = Path(folder) / "week.duckdb"
+        build(lake, window, as_of, params, target=target)
+        try:
+            return summarise(read_result(target)) | {"is_current": False}
+        except NoData:
+            return None
 
 
 def _utc(moment: datetime) -> datetime:

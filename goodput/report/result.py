@@ -23,6 +23,7 @@ from goodput.report.account import make_account
 from goodput.report.headline import make_headline
 from goodput.warehouse.advice import advise
 from goodput.warehouse.connection import connect
+from goodput.warehouse.results import NOTHING_PAID
 from goodput.window import Window
 
 SCHEMA_VERSION = "1.1"
@@ -120,7 +121,7 @@ def _read(con: duckdb.DuckDBPyConnection) -> Row:
     sections = {name: _rows(con, query) for name, query in SECTIONS.items()}
     states = _rows(con, "select * from report.waterfall order by state_position, state")
     if not states:
-        raise NoData("no GPU was paid for in this window; build one that has nodes")
+        raise NoData(NOTHING_PAID)
     metrics = _read_metrics(con)
     objectives = {
         row["metric"]: row["objective"]
@@ -131,7 +132,7 @@ def _read(con: duckdb.DuckDBPyConnection) -> Row:
     )
     sections |= {"lost_classes": account.classes, "class_mechanism": account.mechanisms}
     _attach_evidence(con, sections["interruptions"])
-    advice = [_json_value(asdict(row)) for row in advise(con)]
+    advice = [json_value(asdict(row)) for row in advise(con)]
     recommended = [row for row in advice if row["is_recommended"]]
     return {
         "schema_version": SCHEMA_VERSION,
@@ -169,12 +170,12 @@ def _read_build(con: duckdb.DuckDBPyConnection) -> Row:
         "generator": {"name": "goodput", "version": __version__},
         "build": {"goodput_version": version, "lake_commit": commit},
         "window": {
-            "start": _json_value(window.start),
-            "end": _json_value(window.end),
+            "start": json_value(window.start),
+            "end": json_value(window.end),
             "iso_week": window.iso_week,
             "hours": (window.end - window.start).total_seconds() / 3600,
         },
-        "as_of": _json_value(as_of),
+        "as_of": json_value(as_of),
     }
 
 
@@ -209,12 +210,13 @@ def _rows(con: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
     relation = con.sql(query)
     columns = relation.columns
     return [
-        {name: _json_value(value) for name, value in zip(columns, row, strict=True)}
+        {name: json_value(value) for name, value in zip(columns, row, strict=True)}
         for row in relation.fetchall()
     ]
 
 
-def _json_value(value: Any) -> Any:
+def json_value(value: Any) -> Any:
+    """A value of DuckDB as report.json has it."""
     match value:
         case datetime():
             text = value.astimezone(UTC).isoformat(timespec="milliseconds")
@@ -226,9 +228,9 @@ def _json_value(value: Any) -> Any:
         case float() if not math.isfinite(value):
             value = None
         case dict():
-            value = {key: _json_value(item) for key, item in value.items()}
+            value = {key: json_value(item) for key, item in value.items()}
         case list():
-            value = [_json_value(item) for item in value]
+            value = [json_value(item) for item in value]
         case str() if len(value) > TEXT_LIMIT:
             value = value[:TEXT_LIMIT] + "…"
     return value

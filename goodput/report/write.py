@@ -10,7 +10,7 @@ from typing import Any
 
 from goodput._files import replace_text
 from goodput.report.email import render_email, render_message
-from goodput.report.history import with_current
+from goodput.report.history import Earlier, left_out_rows, with_current
 from goodput.report.render import render_digest, render_html
 from goodput.report.result import read_result
 from goodput.report.slack import render_slack
@@ -45,7 +45,7 @@ def write_report(
     warehouse_path: Path,
     out_dir: Path,
     trends: Sequence[Mapping[str, Any]] = (),
-    earlier: Sequence[Mapping[str, Any]] = (),
+    earlier: Earlier | None = None,
 ) -> ReportFiles:
     """Writes report.json of a built warehouse, and everything that is made from it.
 
@@ -59,9 +59,11 @@ def write_report(
         NoData: there is no build, or its window holds no paid GPU time.
     """
     report = read_result(warehouse_path)
+    earlier = earlier or Earlier()
     report |= {
         "trends": [dict(row) for row in trends],
-        "history": with_current(earlier, report),
+        "history": with_current(earlier.weeks, report),
+        "history_left_out": left_out_rows(earlier),
     }
     # The pages are made from what was written, so that anyone can make them again from the file.
     text = json.dumps(report, indent=1, ensure_ascii=False, allow_nan=False)

@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from goodput.sources.prometheus_queries import Query
 
 Say = Callable[[str], None]
+_YEAR_HOURS = 366 * 24
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class _Web(Source):
     key: Path | None = None
     ca: Path | None = None
     headers: dict[str, str] = field(default_factory=dict)
-    timeout: float = 120.0
+    timeout: Annotated[float, msgspec.Meta(ge=1, le=86_400)] = 120.0
 
     @property
     def name(self) -> str:
@@ -284,9 +285,9 @@ class PrometheusSamples(_Web):
     match: list[str] = field(default_factory=list)
     only: list[str] = field(default_factory=list)
     queries: Path | None = None
-    settle: float = 300.0
+    settle: Annotated[float, msgspec.Meta(ge=0, le=_YEAR_HOURS * 3600)] = 300.0
     samples: int = 2_000_000
-    first_hours: float = 24.0
+    first_hours: Annotated[float, msgspec.Meta(ge=0, le=_YEAR_HOURS)] = 24.0
 
     def open(self, **patience: Any) -> Prometheus:
         """The way to it."""

@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from goodput._resources import catalog_dir
+from goodput.logs.redact import redact
 
 MAX_TEXT = 1024
 MAX_GPUS = 16384
@@ -29,6 +30,10 @@ _QUANTITY = re.compile(
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_NAME = re.compile(r"[A-Za-z0-9._/-]*\Z")
+_PROSE = ("message", "reason")
+# No secret is longer, from what tells it to its end.
+_REACH = 512
 _TIME_KEY = re.compile(r"(Time|Timestamp|At|timeAdded)\Z")
 # Go's zero time and the epoch stand for "never" in many writers.
 _EARLIEST = datetime(1971, 1, 1, tzinfo=UTC)
@@ -117,6 +122,24 @@ def clean_text(value: Any) -> str | None:
     return _UNSTORABLE.sub("\ufffd", text)
 
 
+def safe_text(value: Any, *, is_prose: bool = False) -> str | None:
+    """A clean text without secrets, whoever wrote it.
+
+    A name stays as it is, since others refer to it. What holds other characters is none.
+
+    Args:
+        is_prose: somebody's words, of which one that looks like a name may be a token.
+    """
+    if value is None:
+        return None
+    text = str(value)
+    if is_prose or not _NAME.match(text):
+        # A cut would part a secret from what tells it, so more is looked at than is kept.
+        window = text[: 2 * MAX_TEXT]
+        text = redact(window) if window == text else redact(window)[:-_REACH]
+    return clean_text(text)
+
+
 @dataclass(slots=True)
 class Pruner:
     """Cuts one object down to its allow-list and collects what it could not read.
@@ -137,7 +160,7 @@ class Pruner:
         body = self._walk(value, _allowed(kind.role), "")
         metadata = body.setdefault("metadata", {})
         annotations = _mapping(_mapping(value.get("metadata")).get("annotations"))
-        if kept := {k: clean_text(annotations[k]) for k in _annotations() if k in annotations}:
+        if kept := {k: safe_text(annotations[k]) for k in _annotations() if k in annotations}:
             metadata["annotations"] = kept
         if kind.role == "pod":
             # Schedulers that hand out parts of GPUs themselves note them in annotations only.
@@ -213,7 +236,7 @@ class Pruner:
             spec = _mapping(_get(group, f"{kind.template_path}.spec"))
             sets.append(
                 {
-                    "name": clean_text(_mapping(group).get("name", name)),
+                    "name": safe_text(_mapping(group).get("name", name)),
                     "count": count,
                     "gpu_requests": self.requests(spec, f"{kind.sets_path}.{name}"),
                     "node_selector": self._keep(_mapping(spec.get("nodeSelector")), ""),
@@ -244,7 +267,7 @@ class Pruner:
     def _leaf(self, name: str, value: Any, path: str) -> Any:
         if path == "metadata.labels":
             return {
-                clean_text(k): clean_text(v)
+                safe_text(k): safe_text(v)
                 for k, v in _mapping(value).items()
                 if not str(k).startswith(_dropped_labels())
             }
@@ -253,9 +276,9 @@ class Pruner:
         return self._keep(value, path)
 
     def _keep(self, value: Any, path: str) -> Any:
-        """A value with clean texts and uniform instants."""
+        """A value with safe texts and uniform instants."""
         if isinstance(value, dict):
-            kept = {clean_text(k): self._keep(v, f"{path}.{k}") for k, v in value.items()}
+            kept = {safe_text(k): self._keep(v, f"{path}.{k}") for k, v in value.items()}
             return {k: v for k, v in kept.items() if v is not None}
         if isinstance(value, list):
             return [self._keep(v, f"{path}[{i}]") for i, v in enumerate(value)]
@@ -266,7 +289,8 @@ class Pruner:
             return str(value)  # a hand-written `status: True`
         if isinstance(value, float):
             return value if abs(value) < float("inf") else None
-        return clean_text(value) if isinstance(value, str) else value
+        is_prose = path.endswith(_PROSE)
+        return safe_text(value, is_prose=is_prose) if isinstance(value, str) else value
 
 
 class _Sum(dict[str, int]):

@@ -21,11 +21,12 @@ from goodput.sources.artefact import Hints, Row, cluster_of, quarantine_row
 from goodput.sources.kube_documents import End, Item, json_documents, yaml_documents
 from goodput.sources.kube_fields import (
     Kind,
+    Problem,
     Pruner,
-    clean_text,
     find_kind,
     format_instant,
     parse_instant,
+    safe_text,
 )
 
 OBJECTS = "kube_objects"
@@ -290,7 +291,7 @@ class _Reader:
                 "namespace": metadata.get("namespace"),
                 "name": name,
                 "uid": uid,
-                "resource_version": clean_text(metadata.get("resourceVersion")),
+                "resource_version": safe_text(metadata.get("resourceVersion")),
                 **_owner(value),
                 "observed_at": None,
                 "is_deleted": deleted,
@@ -315,8 +316,9 @@ class _Reader:
             reason = f"an event without {'any time' if uid else 'uid'}; {_GET}"
             self._refuse(line, EVENTS, column, event.text("message"), reason)
             return
-        for path, text in event.bad_times:
-            self._refuse(line, EVENTS, path, text, "no RFC 3339 time; the field was left out")
+        count = event.count()
+        for path, text, reason in event.problems:
+            self._refuse(line, EVENTS, path, text, reason)
         self._observe(times[-1])
         # Events share no labels that a selector could have asked for.
         self._note(kind, {"namespace": event.text("namespace", "metadata")})
@@ -330,7 +332,7 @@ class _Reader:
                 "type": event.text("type"),
                 "reason": event.text("reason"),
                 "message": event.text("message") or event.text("note"),
-                "count": event.count(),
+                "count": count,
                 "first_at": times[0],
                 "last_at": times[-1],
                 **event.regarding(),
@@ -350,7 +352,7 @@ class _Reader:
             quarantine_row(
                 self._hints,
                 line,
-                clean_text(value),
+                safe_text(value, is_prose=True),
                 reason,
                 table=table or OBJECTS,
                 column=column,
@@ -367,6 +369,14 @@ _EVENT_TIMES = (
     ("series", "lastObservedTime"),
     ("metadata", "creationTimestamp"),
 )
+_EVENT_COUNTS = ((None, "count"), (None, "deprecatedCount"), ("series", "count"))
+_EVENT_PROSE = ("message", "note", "reason")
+# As many digits as a bigint surely takes.
+_COUNT = re.compile(r"[0-9]{1,18}\Z")
+
+
+def _path(part: str | None, key: str) -> str:
+    return f"{part}.{key}" if part else key
 
 
 class _Event:
@@ -374,33 +384,44 @@ class _Event:
 
     def __init__(self, value: dict[str, Any]) -> None:
         self._value = value
-        self.bad_times: list[tuple[str, str]] = []
+        self.problems: list[Problem] = []
 
     def text(self, key: str, part: str | None = None) -> str | None:
         """The text at a key, of the event itself or of a part of it; None where it is empty."""
+        value = self._found(key, part)
+        if not isinstance(value, str | int) or value == "":
+            return None
+        return safe_text(value, is_prose=key in _EVENT_PROSE)
+
+    def _found(self, key: str, part: str | None) -> Any:
         within = self._value if part is None else self._value.get(part)
-        value = within.get(key) if isinstance(within, dict) else None
-        return clean_text(value) if isinstance(value, str | int) and value != "" else None
+        return within.get(key) if isinstance(within, dict) else None
 
     def count(self) -> int:
-        """How often it happened, by whichever counter is highest."""
-        series = self._value.get("series")
-        counts = [
-            self._value.get("count"),
-            self._value.get("deprecatedCount"),
-            series.get("count") if isinstance(series, dict) else None,
-        ]
-        return max((n for n in counts if isinstance(n, int) and 0 < n < 1 << 62), default=1)
+        """How often it happened, by whichever counter is highest; 1 where none counts."""
+        highest = 1
+        for part, key in _EVENT_COUNTS:
+            found = self._found(key, part)
+            if found is None:
+                continue
+            # Exporters write numbers as texts.
+            if isinstance(found, bool) or not _COUNT.match(str(found)):
+                reason = "no whole number; the field was left out"
+                self.problems.append((_path(part, key), str(found), reason))
+            else:
+                highest = max(highest, int(found))
+        return highest
 
     def times(self, horizon: datetime) -> list[datetime]:
         """All known times of it in order; one beyond the horizon is a wrong clock and left out."""
         found: list[datetime] = []
         for part, key in _EVENT_TIMES:
-            text = self.text(key, part)
+            value = self._found(key, part)
             try:
-                instant = parse_instant(text)
+                instant = parse_instant(value if isinstance(value, str | int) else None)
             except ValueError:
-                self.bad_times.append((f"{part}.{key}" if part else key, str(text)))
+                reason = "no RFC 3339 time; the field was left out"
+                self.problems.append((_path(part, key), str(value), reason))
                 continue
             if instant and instant <= horizon:
                 found.append(instant)
@@ -441,4 +462,4 @@ def _owner(value: dict[str, Any]) -> Row:
     references = [r for r in found if isinstance(r, dict)] if isinstance(found, list) else []
     references.sort(key=lambda r: r.get("controller") is not True)
     owner = references[0] if references else {}
-    return {f"owner_{key}": clean_text(owner.get(key)) for key in ("kind", "name", "uid")}
+    return {f"owner_{key}": safe_text(owner.get(key)) for key in ("kind", "name", "uid")}

@@ -23,6 +23,7 @@ from goodput.sources.kube_fields import (
     find_kind,
     format_instant,
     parse_instant,
+    safe_text,
 )
 from goodput.sources.kube_listing import listing, pages
 from goodput.sources.kube_snapshot import Scope, chosen_namespaces
@@ -189,7 +190,7 @@ class PodLogs:
             words = first.decode(errors="replace").strip()
             reason = "no line of a log: the kubelet says why it has none"
             row = quarantine_row(
-                name, None, clean_text(words), reason, table="log_files", column=None
+                name, None, safe_text(words), reason, table="log_files", column=None
             )
             self.tables["quarantine"].append(row)
         line = first

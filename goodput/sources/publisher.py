@@ -17,8 +17,12 @@ from goodput.warehouse.connection import connect
 
 QUARANTINE = "quarantine"
 
-# Lines of logs are redacted where they are cut out.
-_FREE_TEXT = {"evidence": ("value",), "kube_events": ("message",), "quarantine": ("value",)}
+# Lines of logs and what a cluster's objects say are redacted where they are cut out.
+_FREE_TEXT = {
+    "collector_gaps": ("reason",),
+    "evidence": ("value",),
+    "quarantine": ("column_name", "value", "reason"),
+}
 _LOADED, _FRAME = "loaded rows", "rows of a frame"
 
 Rows = Mapping[str, Sequence[dict[str, Any]]]

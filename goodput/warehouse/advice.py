@@ -20,7 +20,7 @@ from goodput.checkpointing import (
     practical_interval,
     young_interval,
 )
-from goodput.errors import NoData
+from goodput.errors import NoData, UsageError
 from goodput.estimates import clopper_pearson, rate_interval
 from goodput.texts import counted
 from goodput.warehouse.advice_rows import ENOUGH_FAILURES, Advice, Row, read_rows, window_hours
@@ -28,6 +28,7 @@ from goodput.warehouse.node_advice import lemon_advice, spare_advice, suspect_ad
 
 LEAST_GAIN = 0.005
 SPARE_TARGET = 0.99
+HIGHEST_PRICE = 1_000_000_000
 ENOUGH_RETRIES = 3
 ENOUGH_HANGS = 2
 LEAST_GPU_HOURS = 1.0
@@ -53,8 +54,13 @@ def advise(
             of the others it is all that they cost, which is more than their absence would save.
 
     Raises:
+        UsageError: a price that is no amount, or a target that is no share between 0 and 1.
         NoData: the build is older than the tables this reads.
     """
+    if price is not None and not 0 <= price <= HIGHEST_PRICE:
+        raise UsageError(f"a price is 0 to {HIGHEST_PRICE} for a GPU-hour, not {price}")
+    if not 0 < target < 1:
+        raise UsageError(f"the target of spares is a share between 0 and 1, not {target}")
     try:
         weeks = window_hours(con) / _WEEK_HOURS
         found = [

@@ -35,5 +35,11 @@ def in_a_sentence(error: duckdb.Error) -> str:
     first, *hints = [line.strip().rstrip("!.") for line in (rest if found else said).splitlines()]
     first = first.replace(" with name ", " ").replace(" in FROM clause", "")
     for hint in filter(None, hints):
-        first += f"; {hint[0].lower()}{hint[1:]}".replace("candidate bindings:", "there is")
-    return first[:1].lower() + first[1:]
+        first += f"; {_within_text(hint)}".replace("candidate bindings:", "there is")
+    return _within_text(first)
+
+
+def _within_text(sentence: str) -> str:
+    """Begun small, but for a word in capitals, such as SELECT."""
+    word = sentence.partition(" ")[0]
+    return sentence if len(word) > 1 and word.isupper() else sentence[:1].lower() + sentence[1:]

@@ -8,6 +8,7 @@ import duckdb
 
 from goodput.errors import NoData, UsageError
 
+NOTHING_PAID = "no GPU was paid for in this window; build one that has nodes"
 METRIC_COLUMNS = (
     "metric",
     "scope",
@@ -32,7 +33,7 @@ def select_metrics(
 
     Raises:
         UsageError: no metric has that name, or no row that scope.
-        NoData: the build made no metrics.
+        NoData: the build made no metrics, or not that one, for no GPU was paid for.
     """
     tables = con.execute(
         "select table_name from duckdb_tables() where schema_name = 'metrics' order by table_name"
@@ -56,6 +57,8 @@ def _refuse_unknown(con: duckdb.DuckDBPyConnection, rows: str, column: str, want
     known = [name for (name,) in con.sql(f"select distinct {column} from ({rows})").fetchall()]
     if wanted in known:
         return
+    if not con.sql("select 1 from ledger.gpu_time limit 1").fetchall():
+        raise NoData(NOTHING_PAID)
     close = difflib.get_close_matches(wanted, known, n=3)
     hint = f"did you mean {', '.join(close)}" if close else "known are " + ", ".join(sorted(known))
     raise UsageError(f"there is no {column} {wanted!r} in this build; {hint}")

@@ -13,9 +13,9 @@ from __future__ import annotations
 import csv
 import math
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,20 +23,17 @@ from typing import Any
 from goodput._resources import catalog_dir, resource_dir
 from goodput.errors import NoData
 from goodput.estimates import holm, rate_ratio, standard_error_of_ratio, two_sided_p
-from goodput.lake import NO_DAY, Lake
+from goodput.lake import Lake
 from goodput.warehouse.build import build
 from goodput.warehouse.connection import connect
 from goodput.warehouse.estimates import overdispersions
-from goodput.warehouse.rawviews import QUARANTINE
+from goodput.warehouse.known import UNPAID, KnownDays, LeftOut
 from goodput.window import Window
 
-_DAY = timedelta(days=1)
 _WEEK = timedelta(days=7)
 _NORMAL = 1.959963984540054
 _SIGNIFICANT = 0.05
 _FEWEST = 5  # of events in both, of jobs or nodes in each: fewer are counts and no rate
-# Rows of these tell of what began long before anybody looked.
-_OUTLIVING = ("nodes", "node_conditions", "node_admin", "commitments", "prices", QUARANTINE)
 
 
 @dataclass(frozen=True)
@@ -109,12 +106,14 @@ class Trends:
     """The comparison of a window with those before it.
 
     Attributes:
+        left_out: of the windows that were asked for, those that the lake does not know whole.
         is_same_age: whether those before were taken at the age of the current window.
     """
 
     window: Window
     as_of: datetime
     compared_with: list[Window]
+    left_out: list[LeftOut]
     is_same_age: bool
     rows: list[Trend]
 
@@ -130,38 +129,60 @@ def read_trends(
         weeks: how many windows before it are taken together; at least 1.
 
     Raises:
-        NoData: the lake's rows begin too late for each window before, or lack half of its days.
+        NoData: the lake knows the fleet through none of the windows before.
     """
     window, as_of = _read_build(warehouse)
     step = -(-(window.end - window.start) // _WEEK) * _WEEK
-    earlier = [Window(window.start - n * step, window.end - n * step) for n in range(1, weeks + 1)]
-    days = days_of_rows(lake)
+    known = KnownDays.of(lake)
+    before: dict[Window, dict[Key, Totals]] = {}
+    left_out: list[LeftOut] = []
+    is_same_age = True
     with TemporaryDirectory(prefix="goodput-trends-") as folder:
-        before: list[dict[Key, Totals]] = []
-        is_same_age = True
-        for n, previous in enumerate(earlier, 1):
-            if not is_covered(days, previous):
-                continue
-            target = Path(folder) / f"{n}.duckdb"
-            totals = _build_totals(lake, previous, as_of - n * step, params, target)
-            if not totals:
-                is_same_age = False
-                totals = _build_totals(lake, previous, as_of, params, target)
-            before.append(totals)
-    if not any(before):
-        raise _nothing_before(days, earlier)
-    rows = compare(_pooled(before), _read_totals(warehouse))
-    return Trends(window, as_of, earlier, is_same_age, rows)
+        for n in range(1, weeks + 1):
+            previous = Window(window.start - n * step, window.end - n * step)
+            reason, totals = known.gap(previous), None
+            if not reason:
+                target = Path(folder) / f"{n}.duckdb"
+                totals = _build_totals(lake, previous, as_of - n * step, params, target)
+                if not totals:
+                    totals = _build_totals(lake, previous, as_of, params, target)
+                    is_same_age = is_same_age and not totals
+            if totals:
+                before[previous] = totals
+            else:
+                left_out.append(LeftOut(previous, reason or UNPAID))
+    if not before:
+        raise _nothing_before(left_out)
+    rows = compare(_pooled(before.values()), _read_totals(warehouse))
+    return Trends(window, as_of, list(before), left_out, is_same_age, rows)
 
 
 def trend_rows(
-    lake: Lake, warehouse: Path, params: Mapping[str, str] | None = None
+    lake: Lake,
+    warehouse: Path,
+    params: Mapping[str, str] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> list[dict[str, Any]]:
-    """The trends against the week before as rows for a report; none where nothing was before."""
+    """The trends against the week before as rows for a report; none where nothing was before.
+
+    Args:
+        say: told why there are none.
+    """
     try:
         return [asdict(row) for row in read_trends(lake, warehouse, params).rows]
-    except NoData:
+    except NoData as error:
+        if say:
+            say(str(error))
         return []
+
+
+def _nothing_before(left_out: list[LeftOut]) -> NoData:
+    start, end = left_out[-1].window.start, left_out[0].window.end
+    reasons = "; ".join(map(str, reversed(left_out)))
+    return NoData(
+        f"the lake holds too little from {start:%Y-%m-%d} to {end:%Y-%m-%d} to compare with"
+        f" ({reasons}); import or collect it first"
+    )
 
 
 def compare(before: Mapping[Key, Totals], now: Mapping[Key, Totals]) -> list[Trend]:
@@ -268,36 +289,6 @@ def _inverse(value: float) -> float:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def days_of_rows(lake: Lake) -> set[date]:
-    """The days of which the lake holds rows that tell of a fleet at work."""
-    return {
-        date.fromisoformat(entry.day)
-        for entry in lake.snapshot().entries
-        if entry.day != NO_DAY and entry.table not in _OUTLIVING
-    }
-
-
-def is_covered(days: set[date], window: Window) -> bool:
-    """Whether rows begin no later than the window, and at least half of its days have some.
-
-    What was not collected is no fleet at rest: a week of which the first days are missing would
-    make the next one look better.
-    """
-    first, length = window.start.date(), -(-(window.end - window.start) // _DAY)
-    asked = {first + n * _DAY for n in range(length)}
-    return min(days, default=date.max) <= first and 2 * len(asked & days) >= len(asked)
-
-
-def _nothing_before(days: set[date], earlier: list[Window]) -> NoData:
-    asked = f"{earlier[-1].start:%Y-%m-%d} to {earlier[0].end:%Y-%m-%d}"
-    begin = min(days, default=None)
-    if begin and earlier[0].start.date() < begin < earlier[0].end.date():
-        return NoData(f"the lake's rows begin on {begin}: {asked} is known in part, not comparable")
-    return NoData(
-        f"the lake holds too little from {asked} to compare with; import or collect it first"
-    )
 
 
 def _pooled(windows: Iterable[Mapping[Key, Totals]]) -> dict[Key, Totals]:

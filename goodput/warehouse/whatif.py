@@ -6,6 +6,7 @@ sets free becomes work of the same job, saved and lost like the rest (sql/whatif
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,15 +21,21 @@ from goodput.warehouse.build import restore_variables
 UNITS_PER_GPU_HOUR = 5040 * 3_600_000
 PRODUCTIVE = "A.productive."
 
+MOST_SPARES = 100_000
+LONGEST_S = 1_000_000_000
+"""Some thirty years: sums of it in milliseconds stay far inside 64 bits."""
+
 
 @dataclass(frozen=True)
 class Change:
     """What is otherwise.
 
     Attributes:
-        checkpoint_interval_s: working seconds between checkpoints; None leaves what was.
-        restart_s: seconds from the start of a restarted attempt to its first step.
-        spares: hot spare nodes in every pool that lost one, paid for the whole window.
+        checkpoint_interval_s: working seconds between checkpoints, 1 to LONGEST_S; None leaves what
+            was.
+        restart_s: seconds from the start of a restarted attempt to its first step, 0 to LONGEST_S.
+        spares: hot spare nodes in every pool that lost one, 0 to MOST_SPARES, paid for the whole
+            window.
         without_nodes: names or uids of nodes that never fail.
         job: name or key of the only job that the first two go for.
     """
@@ -87,7 +94,7 @@ def replay(con: duckdb.DuckDBPyConnection, change: Change) -> list[StateChange]:
         _set(con, "restart_ms", _milliseconds(change.restart_s), "bigint")
         spared, spares = _spares(con, change.spares)
         _set(con, "spared", spared, "struct(cluster varchar, job varchar, attempt integer)[]")
-        _set(con, "spares", spares, "struct(cluster varchar, gpus integer)[]")
+        _set(con, "spares", spares, "struct(cluster varchar, gpus hugeint)[]")
         rows = con.execute(_sql("replay")).fetchall()
     except duckdb.CatalogException:
         raise NoData("this build cannot be replayed; run `goodput build` again") from None
@@ -102,12 +109,13 @@ def _refuse_odd(change: Change) -> None:
         raise UsageError(
             "nothing is changed; give another checkpoint interval, restart time, spares or nodes"
         )
-    if change.checkpoint_interval_s is not None and change.checkpoint_interval_s < 1:
-        raise UsageError("a checkpoint interval is at least a second")
-    if change.restart_s is not None and change.restart_s < 0:
-        raise UsageError("a restart takes no less than no time")
-    if change.spares < 0:
-        raise UsageError("there cannot be fewer than no spares")
+    for thing, value, least, most, unit in (
+        ("a checkpoint interval is", change.checkpoint_interval_s, 1, LONGEST_S, "seconds"),
+        ("a restart takes", change.restart_s, 0, LONGEST_S, "seconds"),
+        ("a pool has", change.spares, 0, MOST_SPARES, "spares"),
+    ):
+        if value is not None and not least <= value <= most:  # so is nan
+            raise UsageError(f"{thing} {least} to {most} {unit}, not {value}")
 
 
 def _nodes(con: duckdb.DuckDBPyConnection, name: str) -> list[str]:
@@ -151,18 +159,19 @@ def _spares(
     """
     if not count:
         return [], []
-    free_at: dict[tuple[str, str], list[int]] = {}
+    busy_until: dict[tuple[str, str], list[int]] = {}
     gpus_of: dict[tuple[str, str], int] = {}
     spared = []
-    for cluster, pool, job, attempt, started, busy_until, gpus in con.execute(
+    for cluster, pool, job, attempt, started, back, gpus in con.execute(
         _sql("spare_uses")
     ).fetchall():
         place = (cluster, pool)
-        nodes = free_at.setdefault(place, [0] * count)
+        taken = busy_until.setdefault(place, [])
         gpus_of[place] = max(gpus, gpus_of.get(place, 0))
-        first = min(range(count), key=nodes.__getitem__)
-        if nodes[first] <= started:
-            nodes[first] = busy_until
+        while taken and taken[0] <= started:
+            heapq.heappop(taken)
+        if len(taken) < count:
+            heapq.heappush(taken, back)
             spared.append({"cluster": cluster, "job": job, "attempt": attempt})
     paid = [
         {"cluster": cluster, "gpus": gpus * count} for (cluster, _), gpus in sorted(gpus_of.items())

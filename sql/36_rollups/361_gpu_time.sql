@@ -49,7 +49,7 @@ select
     cells.state like 'A.%' as is_allocated,
     cells.state like 'A.%' or cells.state like 'I.%' as is_available,
     cells.state like 'A.productive.%' as is_productive,
-    cells.cause is not null and cells.state not like 'A.productive.%' as is_lost,
+    is_loss(cells.state, cells.cause) as is_lost,
     cells.is_attributed,
     sum(cells.unit_ms) as unit_ms
 from cells

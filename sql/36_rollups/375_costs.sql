@@ -79,7 +79,7 @@ select
     named.job,
     named.state,
     named.cause,
-    named.cause is not null and named.state not like 'A.productive.%' as is_lost,
+    is_loss(named.state, named.cause) as is_lost,
     cast(sum(named.weighted_cost) as hugeint) as weighted_cost
 from named
 inner join rollups.clusters as clusters on named.cluster = clusters.member

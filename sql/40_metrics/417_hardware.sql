@@ -45,9 +45,7 @@ sums as (
         sum(unit_ms) as paid,
         sum(case when state like 'A.productive.%' then unit_ms else 0 end) as productive,
         sum(case when state like 'A.%' then unit_ms else 0 end) as allocated,
-        sum(
-            case when cause is not null and state not like 'A.productive.%' then unit_ms else 0 end
-        ) as lost
+        sum(case when is_loss(state, cause) then unit_ms else 0 end) as lost
     from cells
     where scope_value is not null
     group by cluster, scope, scope_value

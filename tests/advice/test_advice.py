@@ -1,6 +1,7 @@
 """When the counts of a build suffice for advice, and what it would gain."""
 
 import json
+import math
 import shutil
 
 import pytest
@@ -8,6 +9,7 @@ from click.testing import CliRunner
 
 from goodput.checkpointing import expected_ettr
 from goodput.cli import main
+from goodput.errors import UsageError
 from goodput.lake import Lake
 from goodput.warehouse.advice import advise
 from goodput.warehouse.connection import connect
@@ -248,6 +250,24 @@ def test_the_verb_prices_gains_from_the_build_or_as_it_is_told(goodput):
     assert money == pytest.approx(47.2 * 14 * 2)
     [money] = [row["gain_money"] for row in dearer if row["advice"] == "remove_node"]
     assert money == pytest.approx(47.2 * 14 * 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"price": math.nan}, "a price is 0 to 1000000000 for a GPU-hour, not nan"),
+        ({"price": math.inf}, "a price is 0 to 1000000000 for a GPU-hour, not inf"),
+        ({"price": -1}, "a price is 0 to 1000000000 for a GPU-hour, not -1"),
+        *[
+            ({"target": value}, f"the target of spares is a share between 0 and 1, not {value}")
+            for value in (math.nan, 0, 1, 2)
+        ],
+    ],
+)
+def test_a_price_or_target_that_is_none_is_refused(small, options, sentence):
+    with pytest.raises(UsageError) as refused:
+        advise(small, **options)
+    assert str(refused.value) == sentence
 
 
 def test_the_verb_needs_a_build(tmp_path):

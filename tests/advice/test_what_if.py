@@ -1,6 +1,7 @@
 """The half day of conftest.py, replayed: what each change moves, to the GPU-minute."""
 
 import json
+import math
 from datetime import UTC, datetime
 
 import pytest
@@ -9,7 +10,7 @@ from goodput.errors import UsageError
 from goodput.lake import Lake
 from goodput.warehouse.build import build
 from goodput.warehouse.connection import connect
-from goodput.warehouse.whatif import Change, replay
+from goodput.warehouse.whatif import Change, _spares, replay
 from goodput.window import Window
 
 GPU_MINUTE = 5040 * 60_000
@@ -115,6 +116,44 @@ def test_a_spare_stands_in_while_the_job_would_have_waited(small):
     assert moved(small, spares=2)["A.standby"] == (2 * 12 * 60 - 60) * 8
 
 
+def test_as_many_spares_as_there_may_be_are_counted_to_the_unit(small):
+    assert moved(small, spares=100_000)["A.standby"] == (100_000 * 12 * 60 - 60) * 8
+
+
+def test_a_spare_is_taken_until_the_failed_node_is_back(model):
+    model.given(
+        "staged.nodes",
+        """
+        cluster  node_uid  pool   gpus
+        c        n-1       train  8
+        """,
+    )
+    model.given(
+        "intervals.attribution",
+        """
+        cluster  job  attempt  node_uid  class
+        c        J1   1        n-1       gpu.lost
+        c        J2   1        n-1       gpu.lost
+        c        J3   1        n-1       gpu.lost
+        """,
+    )
+    model.given(
+        "intervals.lineage_attempts",
+        """
+        cluster  job  attempt  ended_ms  next_started_ms
+        c        J1   1        1000      3000
+        c        J2   1        2000      4000
+        c        J3   1        3000      5000
+        """,
+    )
+    model.con.execute("set variable window_start_ms = 0")
+    model.con.execute("set variable window_end_ms = 9000")
+    model.con.execute("set variable healed_nodes = []::varchar[]")
+
+    taken = [[use["job"] for use in _spares(model.con, count)[0]] for count in (1, 2)]
+    assert taken == [["J1", "J3"], ["J1", "J2", "J3"]]
+
+
 def test_without_a_node_its_failures_never_happen(small):
     # What was lost and the second init become work, and so does the hour on both nodes of the gang;
     # for the rest of its repair gpu-1 would have been free.
@@ -158,9 +197,17 @@ def test_where_only_success_counts_no_work_of_a_failed_job_does(small_lake, tmp_
     [
         ({}, "nothing is changed"),
         ({"job": "llama"}, "nothing is changed"),
-        ({"checkpoint_interval_s": 0}, "at least a second"),
-        ({"restart_s": -1}, "no less than no time"),
-        ({"spares": -1}, "fewer than no spares"),
+        *[
+            (
+                {"checkpoint_interval_s": value},
+                f"a checkpoint interval is 1 to 1000000000 seconds, not {value}$",
+            )
+            for value in (0, math.nan, math.inf)
+        ],
+        ({"restart_s": -1}, "a restart takes 0 to 1000000000 seconds, not -1$"),
+        ({"restart_s": math.nan}, "a restart takes 0 to 1000000000 seconds, not nan$"),
+        ({"spares": -1}, "a pool has 0 to 100000 spares, not -1$"),
+        ({"spares": 10**9}, "a pool has 0 to 100000 spares, not 1000000000$"),
         ({"without_nodes": ["gpu-9"]}, "no node of the build is named 'gpu-9'"),
         ({"restart_s": 5, "job": "gpt"}, "no job of the build is named 'gpt'; see staged.jobs"),
         ({"restart_s": 5, "job": "lama"}, "named 'lama'; did you mean llama"),
@@ -183,6 +230,11 @@ def test_the_verb_prints_the_states_and_the_sums(goodput):
 
 
 def test_the_verb_refuses_what_it_cannot_replay(goodput):
+    result = goodput("what-if", "--spares", "300000")
+
+    assert result.exit_code == 2
+    assert result.stderr == "error: a pool has 0 to 100000 spares, not 300000\n"
+
     result = goodput("what-if", "--without-node", "gpu-9")
 
     assert result.exit_code == 2

@@ -107,11 +107,11 @@ def test_what_is_published_is_redacted_alike(redaction, tmp_path):
     lines = [example["line"] for example in redaction.examples]
     lake = Lake.open(tmp_path / "lake", create=True)
     with closing(Publisher(lake, "a test", lambda: None, cluster="c")) as publisher:
-        uids = [str(number) for number in range(len(lines))]
-        publisher.take_columns("kube_events", {"uid": uids, "message": lines})
+        numbers = list(range(len(lines)))
+        publisher.take_columns("quarantine", {"row_number": numbers, "value": lines})
         publisher.flush()
-    found = lake.ask("kube_events", "select message from raw.kube_events order by uid::int")
-    assert [row["message"] for row in found] == [redact(line) for line in lines]
+    found = lake.ask("quarantine", "select value from raw.quarantine order by row_number")
+    assert [row["value"] for row in found] == [redact(line) for line in lines]
 
 
 def test_what_looks_like_an_error_is_told_by_its_examples():

@@ -12,6 +12,9 @@ from click.testing import CliRunner
 import goodput as package
 from goodput.cli import main
 from goodput.lake import Lake
+from goodput.report.history import Earlier
+from goodput.warehouse.build import build
+from goodput.window import Window
 
 
 def subcommands(command, words=()):
@@ -352,6 +355,10 @@ def test_a_window_in_which_nothing_was_paid_for_is_no_data(goodput, tables, mode
         "error: no GPU was paid for from 2026-01-05 00:00 to 2026-01-12 00:00 UTC, as far as the"
         " lake knows: its first node is from 2026-02-20 00:00; take another window"
     )
+    metrics = goodput("metrics", "--week", "2026-W02", "--metric", "goodput_paid")
+    assert (metrics.exit_code, metrics.stdout) == (4, "")
+    assert metrics.stderr.splitlines()[-1] == early.stderr.splitlines()[-1]
+
     assert goodput("build", "--week", "2026-W10").exit_code == 0
     # What was built stays what is asked.
     assert goodput("build", "--week", "2026-W02").exit_code == 4
@@ -438,6 +445,21 @@ def test_an_unknown_metric_or_scope_gets_a_hint(built, option, value, hint):
 
     assert result.exit_code == 2
     assert f"did you mean {hint}" in result.stderr
+
+
+def test_a_build_without_paid_time_that_was_kept_says_so(goodput, tables, models, tmp_path):
+    ledger = models / "30_ledger/310_gpu_time.sql"
+    ledger.write_text(ledger.read_text() + "\nwhere false\n")
+    metric = models / "40_metrics/410_goodput.sql"
+    metric.write_text(metric.read_text() + "\nfrom ledger.gpu_time\n")
+    goodput("import", tables)
+    build(Lake.open(tmp_path / "lake"), Window.of_week("2026-W10"))
+    result = goodput("metrics", "--metric", "goodput_paid")
+
+    assert result.exit_code == 4
+    assert result.stderr == (
+        "error: no GPU was paid for in this window; build one that has nodes\n"
+    )
 
 
 def test_the_table_of_all_metrics_leaves_out_single_jobs_and_says_so(built, models):
@@ -587,7 +609,7 @@ def test_a_report_without_a_window_is_of_the_last_build(built, written, tmp_path
     result = built("report", "--out", tmp_path / "out")
 
     assert result.stdout == f"{tmp_path / 'out' / 'report.html'}\n"
-    assert written == [(tmp_path / "lake/warehouse.duckdb", tmp_path / "out", [], [])]
+    assert written == [(tmp_path / "lake/warehouse.duckdb", tmp_path / "out", [], Earlier())]
     assert (tmp_path / "lake/warehouse.duckdb").stat().st_mtime_ns == before
 
 

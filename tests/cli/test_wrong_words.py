@@ -3,8 +3,11 @@
 import os
 import time
 
+import click
 import duckdb
 import pytest
+
+from goodput.cli import main
 
 
 @pytest.mark.usefixtures("models")
@@ -29,6 +32,19 @@ import pytest
             "credit takes checkpoint or success_only, not 'banana'",
         ),
         *[
+            (
+                ["--from", "2026-03-02T00:00:00Z", "--to", f"2026-03-02T00:00:00{part}Z"],
+                2,
+                "the window is empty: it starts and ends at 2026-03-02 00:00:00+00:00, in whole ",
+            )
+            for part in ("", ".0001")
+        ],
+        (
+            ["--from", "2026-03-02T00:00:00Z", "--to", "2026-03-01T00:00:00Z"],
+            2,
+            "ends at 2026-03-01 00:00:00+00:00 but starts at 2026-03-02 00:00:00+00:00; swap them",
+        ),
+        *[
             (["--week", "2026-W10", "--param", f"hang_min_s={text}"], 2, f"not '{text}'")
             for text in ("nan", "inf", "-5", "1e300", "9" * 30)
         ],
@@ -40,6 +56,86 @@ def test_values_of_build_that_cannot_be_meant(goodput, tables, options, code, se
 
     assert result.exit_code == code
     assert sentence in result.stderr
+
+
+def options_of(command, words=()):
+    """Every option of a command and of those below it, with the words that lead to it."""
+    yield from ((words, option) for option in command.params if isinstance(option, click.Option))
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from options_of(command.get_command(context, name), (*words, name))
+
+
+FRACTIONS = [
+    (words, option.opts[0])
+    for words, option in options_of(main)
+    if isinstance(option.type, click.types.FloatParamType)
+]
+
+
+def test_the_options_with_fractions_are_these():
+    assert {option for _, option in FRACTIONS} == {
+        "--checkpoint-interval",
+        "--price",
+        "--restart",
+        "--settle",
+        "--spare-target",
+        "--timeout",
+    }
+
+
+@pytest.mark.parametrize(("words", "option"), FRACTIONS)
+def test_no_option_takes_what_is_no_finite_number(goodput, words, option):
+    said = {value: goodput(*words, option, value) for value in ("nan", "inf", "-1")}
+
+    assert [result.exit_code for result in said.values()] == [2, 2, 2]
+    assert said["nan"].stderr.endswith(
+        f"Error: Invalid value for '{option}': nan is not a number.\n"
+    )
+    for value, shown in (("inf", "inf"), ("-1", "-1.0")):
+        start = f"Error: Invalid value for '{option}': {shown} is not in the range "
+        assert said[value].stderr.splitlines()[-1].startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["advise", "--spare-target", "0"], "'--spare-target': 0.0 is not in the range 0<x<1."),
+        (["advise", "--spare-target", "1"], "'--spare-target': 1.0 is not in the range 0<x<1."),
+        (
+            ["compact", "--keep-hours", "99999999999999"],
+            "'--keep-hours': 99999999999999 is not in the range 0<=x<=1000000.",
+        ),
+        (
+            ["collect", "logs", "--attempt", "2147483648", "."],
+            "'--attempt': 2147483648 is not in the range 0<=x<=2147483647.",
+        ),
+    ],
+)
+def test_numbers_out_of_their_range_are_usage_errors(goodput, words, sentence):
+    result = goodput(*words)
+
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"Error: Invalid value for {sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("timeout = nan", "Expected `float` >= 1.0 - at `$.timeout`"),
+        ("settle = inf", "Expected `float` <= 31622400.0 - at `$.settle`"),
+        ("first_hours = 1e300", "Expected `float` <= 8784.0 - at `$.first_hours`"),
+    ],
+)
+def test_numbers_of_a_source_are_bounded_like_options(goodput, tables, tmp_path, line, sentence):
+    goodput("import", tables)
+    config = tmp_path / "goodput.toml"
+    config.write_text(f'[[source]]\nkind = "prometheus"\nurl = "http://127.0.0.1:9"\n{line}\n')
+    result = goodput("--config", config, "doctor")
+
+    assert result.exit_code == 2
+    assert result.stderr == f"error: a source of kind 'prometheus' cannot be used: {sentence}\n"
 
 
 @pytest.mark.parametrize(
@@ -129,6 +225,7 @@ def test_a_build_that_cannot_be_written_says_where(built, tmp_path, monkeypatch)
             "from metrics.godput",
             "table godput does not exist; did you mean",
         ),
+        ("select", "SELECT clause without selection list"),
         ("select 1 / 'a'", "could not convert string 'a' to DOUBLE"),
     ],
 )

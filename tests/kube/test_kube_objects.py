@@ -219,6 +219,32 @@ def test_the_times_of_an_event_are_reconciled(read, fields, first, last, count):
     assert (row["first_at"], row["last_at"], row["count"]) == (first, last, count)
 
 
+@pytest.mark.parametrize(
+    ("fields", "count"),
+    [
+        ({"count": "13"}, 13),
+        ({"count": 0}, 1),
+        ({"count": None, "series": {"count": "7"}}, 7),
+        ({"count": "2", "deprecatedCount": 5}, 5),
+    ],
+)
+def test_a_count_may_be_a_number_in_a_text(read, fields, count):
+    rows = read(json.dumps(event(lastTimestamp="2026-03-01T01:00:00Z", **fields)))
+    assert [row["count"] for row in rows["kube_events"]] == [count]
+    assert rows["quarantine"] == []
+
+
+@pytest.mark.parametrize("count", ["many", "", "-3", -3, 2.5, True, "1" * 19, [4]])
+def test_a_count_that_is_none_is_reported_and_left_out(read, count):
+    fields = {"lastTimestamp": "2026-03-01T01:00:00Z", "count": 3, "series": {"count": count}}
+    rows = read(json.dumps(event(**fields)))
+    assert [row["count"] for row in rows["kube_events"]] == [3]
+    [problem] = rows["quarantine"]
+    assert (problem["table_name"], problem["column_name"]) == ("kube_events", "series.count")
+    assert problem["value"] == str(count)
+    assert problem["reason"] == "no whole number; the field was left out"
+
+
 def test_events_of_the_newer_api_are_the_same(read):
     newer = {
         "apiVersion": "events.k8s.io/v1",

@@ -9,6 +9,7 @@ import time
 
 import pytest
 from fake_kubernetes import Fault
+from planted import AT_THE_CUT, PASSWORD, PLANTED, planted_objects
 
 from goodput.errors import SourceUnreachable
 from goodput.sources.kube_snapshot import Scope
@@ -86,6 +87,33 @@ def test_every_transition_is_taken_and_a_deletion_is_one(watching, cluster, rows
         ]
         eventually(lambda: rows("kube_objects", columns), wanted)
     assert rows("kube_objects", "max(observed_at)::date::varchar") == [("2026-03-02",)]
+
+
+@pytest.mark.parametrize("planted", [PLANTED, AT_THE_CUT], ids=["short", "at the cut"])
+def test_a_secret_in_any_field_is_neither_looked_at_nor_watched_into_the_lake(
+    planted, watching, cluster, rows
+):
+    served = {(each.version, each.kind): each.plural for each in cluster.served}
+    found = [
+        (served[item["apiVersion"], item["kind"]], item)
+        for item in planted_objects(planted)
+        if (item["apiVersion"], item["kind"]) in served
+    ]
+    assert {plural for plural, _ in found} == {"nodes", "pods", "events", "jobs", "leases"}
+    for plural, item in found:
+        item["metadata"]["namespace"] = "kube-node-lease" if plural == "leases" else "team"
+        cluster.add(plural, item)
+    with watching():
+        for plural, item in found:
+            metadata = {**item["metadata"], "resourceVersion": "2000"}
+            again = {"type": "MODIFIED", "object": {**item, "metadata": metadata}}
+            cluster.changes[plural] = [again]
+        versions = "count(*) filter (resource_version = '2000'), count(*)"
+        # A lease changes all the time and is only looked at.
+        eventually(lambda: rows("kube_objects", versions), [(3, 7)])
+        eventually(lambda: rows("kube_events", versions), [(1, 2)])
+    for table in ("kube_objects", "kube_events", "kube_lists", "quarantine", "collector_gaps"):
+        assert PASSWORD not in str(rows(table, "*")), table
 
 
 def test_a_watch_that_breaks_goes_on_where_it_was(watching, cluster, rows):

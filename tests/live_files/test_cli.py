@@ -28,9 +28,9 @@ def test_logs(collect, tmp_path):
         [
             f"{log}: maxtext: 1 log_segments, 1 log_steps",
             "log_files: 1 new rows",
+            "log_reads: 1 new rows",
             "log_segments: 1 new rows",
             "log_steps: 1 new rows",
-            "log_reads: 1 new rows",
             "1 files, 0 of them as they were",
         ],
     )

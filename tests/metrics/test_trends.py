@@ -2,14 +2,16 @@
 
 import json
 import random
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 
 import pytest
 from click.testing import CliRunner
 
 from goodput.cli import main
+from goodput.warehouse.known import KnownDays, LeftOut
 from goodput.warehouse.trends import Totals, compare
+from goodput.window import Window
 
 SUCCESS, PAID, RATE, MTTF = (
     ("job_success", "c"),
@@ -200,8 +202,8 @@ def lake(tmp_path):
             lines = "".join(json.dumps(row) + "\n" for row in rows)
             (tmp_path / "tables" / f"{name}.ndjson").write_text(lines)
         run("import", str(tmp_path / "tables"))
-        return lambda week: run(
-            "trends", "--week", week, "--as-of", text(WEEK + 9 * DAY), "-o", "json"
+        return lambda week, *words: run(
+            "trends", "--week", week, "--as-of", text(WEEK + 9 * DAY), "-o", "json", *words
         )
 
     def run(*words):
@@ -235,7 +237,10 @@ def test_without_anything_before_there_is_nothing_to_compare(lake):
     result = lake(WEEK - 7 * DAY)("2026-W10")
 
     assert result.exit_code == 4
-    assert "the lake holds too little from 2026-02-23 to 2026-03-02" in result.stderr
+    assert (
+        "the lake holds too little from 2026-02-23 to 2026-03-02 to compare with"
+        " (2026-W09: the lake's rows begin on 2026-03-02, after it); import or collect it first"
+    ) in result.stderr
 
 
 def test_a_week_of_which_the_first_days_are_missing_is_not_comparable(lake):
@@ -243,7 +248,49 @@ def test_a_week_of_which_the_first_days_are_missing_is_not_comparable(lake):
     result = lake(WEEK - 6 * DAY, first=2)("2026-W11")
 
     assert (result.exit_code, result.stdout) == (4, "")
-    assert (
-        "the lake's rows begin on 2026-03-03: 2026-03-02 to 2026-03-09 is known in part"
-        in result.stderr
-    )
+    assert "2026-W10: the lake's rows begin on 2026-03-03, in the midst of it" in result.stderr
+
+
+def test_of_several_windows_those_left_out_are_named_and_the_others_compared(lake):
+    result = lake(WEEK - 7 * DAY)("2026-W11", "--weeks", "2")
+
+    found = {row["metric"]: row for row in json.loads(result.stdout)}
+    assert found["job_success"]["previous_count"] == 10
+    left_out, compared = result.stderr.splitlines()[-2:]
+    assert left_out == "not compared with 2026-W09: the lake's rows begin on 2026-03-02, after it"
+    assert compared.endswith(" against 2026-03-02T00:00:00Z to 2026-03-09T00:00:00Z")
+
+
+W11 = Window.of_week("2026-W11")
+
+
+def known(at_work, books=(), last=15):
+    """Days of March 2026 on which rows begin; the week is that of the 9th to the 15th."""
+    at_work, books = (frozenset(date(2026, 3, day) for day in days) for days in (at_work, books))
+    return KnownDays(at_work | books, books, date(2026, 3, last))
+
+
+@pytest.mark.parametrize(
+    ("days", "gap"),
+    [
+        # One job of a hundred hours, or none: where books are kept, it is a week like others.
+        (known((), books=(9,)), None),
+        (known((), books=(2,)), None),
+        (known((), books=(2,), last=14), "the lake's rows end on 2026-03-14, before it does"),
+        (known((), books=(11,)), "the lake's rows begin on 2026-03-11, in the midst of it"),
+        (known((), books=(16,)), "the lake's rows begin on 2026-03-16, after it"),
+        (known(()), "the lake holds no row that tells of a fleet at work"),
+        # Who only looks has not seen the days between.
+        (known((2, 13, 14, 15)), "it was looked at on 3 of its 7 days only"),
+        (known((2, 12, 13, 14, 15)), None),
+        # Books that begin in the midst of it tell nothing of the days before.
+        (known((2,), books=(13,)), "it was looked at on 1 of its 7 days only"),
+    ],
+)
+def test_a_week_counts_if_the_fleet_was_known_through_it(days, gap):
+    assert days.gap(W11) == gap
+
+
+def test_a_window_that_is_no_week_is_named_by_its_days():
+    window = Window(W11.start, W11.start + 2 * DAY)
+    assert str(LeftOut(window, "why")) == "2026-03-09 to 2026-03-11: why"

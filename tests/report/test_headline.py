@@ -69,6 +69,24 @@ def test_availability_says_what_the_budget_was_and_what_was_used():
     }
 
 
+def test_the_least_available_pool_is_first_and_one_without_a_value_last():
+    values = {"a": 0.999, "b": None, "c": 0.5, "d": 0.999}
+    metrics = [
+        {
+            "metric": "node_availability_closed",
+            "scope": "pool",
+            "scope_value": pool,
+            "cluster": "x",
+            "event_count": 1,
+            "value": value,
+            "numerator": None,
+            "denominator": None,
+        }
+        for pool, value in values.items()
+    ]
+    assert [pool["pool"] for pool in judge_availability(metrics, 0.99)] == ["c", "a", "d", "b"]
+
+
 def cause(label, hours, *, is_suspected=False):
     return {"class_label": label, "shown_gpu_hours": hours, "is_suspected": is_suspected}
 
@@ -137,6 +155,16 @@ STATE = {
     "gpu_hours": 10.0,
 }
 GROUP = {"state_group": "no_demand", "label": "Free", "kind": "no_demand"}
+
+
+def test_demanded_time_that_was_not_observed_may_have_been_progress():
+    demand = {"metric": "goodput_demand", "scope": "fleet", "scope_value": "", "cluster": "a"}
+    amounts = {"value": 0.5, "numerator": 5 * 3600, "denominator": 10 * 3600, "unit": "ratio"}
+    topic = {"topic": "unknown_time", "amount": 2, "whole": 8, "unit": "GPU-hours"}
+    account = make_account([{"unit_ms": 10 * 5040 * 3_600_000} | STATE], [GROUP], (), [])
+    goodput = make_headline(account, [demand | amounts], {}, [topic])["goodput"]
+    assert goodput["is_interval"]
+    assert (goodput["demand"], goodput["demand_high"]) == (0.5, 0.7)
 
 
 def test_money_lost_leaves_out_normal_overhead():

@@ -94,7 +94,49 @@ def test_a_quarter_marks_the_week_that_was_restated(goodput, tmp_path):
 
 def test_without_weeks_before_there_is_no_history(report):
     assert with_current([], report) == []
-    assert "No earlier week was asked for" in render_html(report)
+    assert "No earlier week was asked for." in render_html(report)
+
+
+def test_weeks_of_few_rows_and_none_are_shown_and_those_left_out_are_named(goodput, tmp_path):
+    # A job in the first week, none in the second, one in the third.
+    goodput.learn([(0, "succeeded"), (14, "succeeded"), (20, "succeeded")], WEEK)
+    out = tmp_path / "w12"
+    said = goodput("report", "--week", "2026-W12", "--weeks", "5", "--out", out)
+
+    reason = "the lake's rows begin on 2026-03-02, after it"
+    assert [line for line in said.stderr.splitlines() if "left out" in line] == [
+        f"left out of the weeks before: 2026-W08: {reason}",
+        f"left out of the weeks before: 2026-W09: {reason}",
+    ]
+    report = json.loads((out / "report.json").read_text())
+    weeks = [(row["iso_week"], row["goodput_paid"]) for row in report["history"]]
+    assert weeks == [("2026-W10", 1 / 7), ("2026-W11", 0), ("2026-W12", 2 / 7)]
+    assert report["history_left_out"][0] == {
+        "iso_week": "2026-W08",
+        "start": "2026-02-16T00:00:00.000Z",
+        "end": "2026-02-23T00:00:00.000Z",
+        "reason": reason,
+    }
+    assert "<li>2026-W09: the lake&#39;s rows begin on" in (out / "report.html").read_text()
+
+
+def test_where_every_week_is_left_out_the_page_says_which_were_asked_for(goodput, tmp_path):
+    goodput.learn([(0, "succeeded"), (6, "succeeded")], WEEK)
+    out = tmp_path / "w10"
+    said = goodput("report", "--week", "2026-W10", "--weeks", "2", "--trends", "--out", out)
+
+    assert "2026-W09: the lake's rows begin on 2026-03-02, after it" in said.stderr
+    page = (out / "report.html").read_text()
+    assert "No earlier week was asked for" not in page
+    assert "<li>2026-W09: the lake&#39;s rows begin on 2026-03-02, after it</li>" in page
+
+
+def test_a_week_without_a_node_is_left_out_for_that(goodput, tmp_path):
+    # The job of the week before ran on no node that was in service yet.
+    goodput.learn([(-7, "succeeded"), (6, "succeeded")], WEEK)
+    said = goodput("report", "--week", "2026-W10", "--weeks", "2", "--out", tmp_path / "w10")
+
+    assert "left out of the weeks before: 2026-W09: no node was in service in it" in said.stderr
 
 
 def test_the_four_weeks_before_count_by_what_was_paid(report):

@@ -257,7 +257,7 @@ def test_what_is_not_known_is_an_amount_of_a_whole(model):
         """
         topic               amount  whole  unit
         unknown_time        1       4      GPU-hours
-        unattributed_loss   2       2      GPU-hours
+        unattributed_loss   1       1      GPU-hours
         provisional_time    3       3      GPU-hours
         jobs_without_steps  1       1      jobs
         jobs_still_running  1       1      jobs

@@ -47,10 +47,12 @@ def test_the_brief_says_the_first_screen(report):
 
 
 def test_an_interval_stands_for_a_goodput_that_was_not_observed(report):
-    goodput = report["headline"]["goodput"] | {"is_interval": True, "low": 0.601, "high": 0.682}
+    unseen = {"is_interval": True, "low": 0.601, "high": 0.682, "demand": 0.7, "demand_high": 0.8}
+    goodput = report["headline"]["goodput"] | unseen
     brief = make_brief(with_headline(report, goodput=goodput))
 
     assert brief.subject == "Goodput Week 48, 2026: 60.1–68.2% of paid GPU time"
+    assert fact(brief, "Goodput of demanded time").value == "70.0–80.0%"
 
 
 @pytest.mark.parametrize(
@@ -66,12 +68,10 @@ def test_intervals_name_the_unit_once(low, high, text):
     assert words.between(low, high) == text
 
 
-def test_the_least_available_pools_come_first_and_the_rest_is_a_number(report):
+def test_of_many_pools_the_first_six_are_named_and_the_rest_is_a_number(report):
     [pool, *_] = report["headline"]["availability"]
     pools = [pool | {"pool": f"p{n}", "closed": 0.9 + n / 100} for n in range(9)]
-    labels = [
-        one.label for one in make_brief(with_headline(report, availability=pools[::-1])).facts
-    ]
+    labels = [one.label for one in make_brief(with_headline(report, availability=pools)).facts]
 
     at = labels.index("Availability p0")
     assert labels[at : at + 7] == [

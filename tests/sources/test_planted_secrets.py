@@ -5,6 +5,8 @@ import json
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from planted import AT_THE_CUT, PASSWORD, planted_objects
+from planted import PLANTED as IN_OBJECTS
 
 from goodput.cli import main
 
@@ -89,3 +91,31 @@ def test_no_planted_secret_is_stored_or_printed(told):
     assert [table for table, text in rows.items() if SECRET in text] == []
     for table in ("log_evidence", "kernel_events", "kube_events", "quarantine"):
         assert "[secret]" in rows[table], table
+
+
+@pytest.mark.parametrize("planted", [IN_OBJECTS, AT_THE_CUT], ids=["short", "at the cut"])
+def test_no_field_of_any_kind_of_object_brings_a_secret_into_the_lake(planted, tmp_path):
+    objects = planted_objects(planted)
+    (tmp_path / "dump.json").write_text(json.dumps({"kind": "List", "items": objects}))
+    lake = tmp_path / "lake"
+    words = ["--lake", str(lake), "collect", "dump", str(tmp_path / "dump.json")]
+    assert PASSWORD not in CliRunner().invoke(main, words).output
+    rows = {
+        path.relative_to(lake).parts[1]: pl.read_parquet(path) for path in lake.rglob("*.parquet")
+    }
+    assert [table for table, found in rows.items() if PASSWORD in str(found.rows())] == []
+    assert len(rows["kube_objects"]) + len(rows["kube_events"]) == len(objects)
+    assert "quarantine" in rows
+
+
+def test_what_is_beside_a_secret_is_kept(tmp_path):
+    [node] = [item for item in planted_objects(IN_OBJECTS) if item["kind"] == "Node"]
+    (tmp_path / "dump.json").write_text(json.dumps(node))
+    lake = tmp_path / "lake"
+    CliRunner().invoke(main, ["--lake", str(lake), "collect", "dump", str(tmp_path / "dump.json")])
+    [path] = lake.rglob("kube_objects/**/*.parquet")
+    [body] = pl.read_parquet(path)["body"]
+    assert json.loads(body)["status"]["conditions"][0]["message"] == (
+        "https://user:[password]@reg/x AWS_SECRET_ACCESS_KEY=[secret] password=[secret]"
+        " https://user:[password]@reg/y"
+    )

@@ -125,17 +125,22 @@ _KINDS = {  # kind of advice: what to do, and how its numbers are written
 }
 
 
+_ONE = {"nodes": "node", "failures in 28 days": "failure in 28 days"}
+# Intervals and time-outs are written with their units.
+_SHOWN = {"seconds": "", "share of retries that helped": "helped"}
+
+
 def _advice(row: Row, labels: dict[str, str]) -> Row:
     kind, write = _KINDS.get(row["advice"], (row["advice"], words.count))
     is_class = row["advice"] == "retry_rule"
-    units = {"seconds": "", "share of retries that helped": "helped"}
+    unit = str(_SHOWN.get(row["unit"], row["unit"]))
     return row | {
         "kind": kind,
         "named": labels.get(row["subject"], row["subject"]) if is_class else row["subject"],
         "from": None if row["current"] is None else write(row["current"]),
         "to": None if row["proposed"] is None else write(row["proposed"]),
-        # Intervals and time-outs are written with their units.
-        "shown_unit": units.get(row["unit"], row["unit"]),
+        "from_unit": _ONE.get(unit, unit) if row["current"] == 1 else unit,
+        "to_unit": _ONE.get(unit, unit) if row["proposed"] == 1 else unit,
     }
 
 

@@ -5,6 +5,7 @@ import re
 
 from goodput._resources import catalog_dir, resource_dir
 from goodput.report.charts import PATTERNS
+from goodput.report.view import _advice
 
 
 def rows(name):
@@ -39,3 +40,9 @@ def test_groups_can_be_told_apart():
     assert len({row["code"] for row in groups}) == len(groups)
     assert len({(row["colour_light"], row["pattern"]) for row in groups}) == len(groups)
     assert {row["pattern"] for row in groups} - {""} == set(PATTERNS)
+
+
+def test_one_spare_is_a_node():
+    advice = {"advice": "spare_nodes", "subject": "a", "unit": "nodes", "current": None}
+    units = [_advice(advice | {"proposed": count}, {})["to_unit"] for count in (0, 1, 2)]
+    assert units == ["nodes", "node", "nodes"]

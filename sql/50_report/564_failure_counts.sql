@@ -24,6 +24,20 @@ outages as (
         and coalesce(ended_ms, getvariable('window_end_ms')) > getvariable('window_start_ms')
 ),
 
+failures as (
+    select failure.cluster, failure.incident, outage.started_ms is not null as is_outage
+    from rollups.node_failures as failure
+    left join (
+        select distinct cluster, node_uid, started_ms
+        from rollups.node_outages
+        where is_failure
+    ) as outage
+        on
+            failure.cluster = outage.cluster
+            and failure.node_uid = outage.node_uid
+            and failure.occurred_ms = outage.started_ms
+),
+
 counts as (
     select unnest([
         {'topic': 'interruptions', 'event_count': count(*)},
@@ -57,29 +71,17 @@ counts as (
         {
             'topic': 'outages_failed',
             'event_count': count(*) filter (where is_failure and not is_old)
-        },
-        {
-            'topic': 'node_failures_out',
-            'event_count': count(*) filter (where is_failure and not is_old)
         }
     ], recursive := true)
     from outages
     union all by name
-    select
-        'node_failures' as topic,
-        count(*) as event_count
-    from rollups.node_failures
-    union all by name
-    select
-        'node_failures_up' as topic,
-        count(*) - (select count(*) filter (where is_failure and not is_old) from outages)
-            as event_count
-    from rollups.node_failures
-    union all by name
-    select
-        'incidents' as topic,
-        count(distinct (cluster, incident)) as event_count
-    from rollups.node_failures
+    select unnest([
+        {'topic': 'node_failures', 'event_count': count(*)},
+        {'topic': 'node_failures_out', 'event_count': count(*) filter (where is_outage)},
+        {'topic': 'node_failures_up', 'event_count': count(*) filter (where not is_outage)},
+        {'topic': 'incidents', 'event_count': count(distinct (cluster, incident))}
+    ], recursive := true)
+    from failures
 )
 
 select

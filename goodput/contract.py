@@ -130,8 +130,7 @@ def _read_back(
 ) -> RawTable:
     relation = con.table(model.table)
     day = model.keys.get("day")
-    named = [column.strip() for column in model.keys.get("sorted by", day or "").split(",")]
-    sorted_by = tuple(column for column in named if column)
+    sorted_by = tuple(model.listed("sorted by") or model.listed("day"))
     for column in {*sorted_by, *([day] if day else [])} - set(relation.columns):
         raise GoodputError(f"the header of {model.path.name} names {column}, which it has not")
     return RawTable(

@@ -90,6 +90,8 @@ def collect_prometheus(
     publisher = Publisher(
         lake, server.url, lambda: now, cluster=plan.cluster, publish_rows=_PUBLISH_ROWS
     )
+    # Each thread would hold buffers of its own, and there is little to do at once.
+    publisher.con.execute("set threads = 1")
     newest = newest_slices(lake, plan.cluster, {query.name for query in plan.queries})
     end_ms = _epoch_ms(plan.end) // SLICE_MS * SLICE_MS
     try:

@@ -10,9 +10,8 @@ from goodput._resources import resource_dir
 from goodput.errors import GoodputError
 
 _NUMBERED = re.compile(r"\d+_(?P<name>.+)")
-_KEY = re.compile(
-    r"--\s*(?P<key>grain|day|severity|label|kind|sorted by|sharded by):\s*(?P<value>.+?)\s*\Z"
-)
+_KEYS = "grain|day|severity|label|kind|sorted by|sharded by|stored as runs"
+_KEY = re.compile(rf"--\s*(?P<key>{_KEYS}):\s*(?P<value>.+?)\s*\Z")
 
 
 @dataclass(frozen=True)
@@ -45,8 +44,13 @@ class Model:
     @property
     def grain(self) -> list[str]:
         """The columns that identify a row; empty where the grain is the row itself."""
-        grain = self.keys.get("grain", "row")
-        return [] if grain == "row" else [column.strip() for column in grain.split(",")]
+        grain = self.listed("grain")
+        return [] if grain == ["row"] else grain
+
+    def listed(self, key: str) -> list[str]:
+        """The columns that its header lists under a key."""
+        columns = (column.strip() for column in self.keys.get(key, "").split(","))
+        return [column for column in columns if column]
 
 
 def _strip_number(name: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import duckdb
 
+from goodput.contract import quoted
+from goodput.errors import GoodputError
 from goodput.warehouse.models import Model
 
 _ROWS_PER_SHARD = 6_000_000
@@ -22,15 +24,33 @@ def make_sharded(con: duckdb.DuckDBPyConnection, model: Model, rows: int) -> Non
         rows: about how many input rows there are.
     """
     count = rows // _ROWS_PER_SHARD + 1
-    made = False
-    for values in _ranges(con, count) if count > 1 else []:
+    ranges = _ranges(con, count) if count > 1 else []
+    con.execute(f"create table {model.table} ({_declared_columns(con, model)})")
+    fill = f"insert into {model.table} by name\n{model.sql}"
+    for values in ranges:
         _set(con, values)
-        con.execute(f"insert into {model.table} by name\n{model.sql}" if made else model.definition)
-        made = True
+        con.execute(fill)
     for name in _VARIABLES:
         con.execute(f"reset variable {name}")
-    if not made:
-        con.execute(model.definition)
+    if not ranges:
+        con.execute(fill)
+
+
+def _declared_columns(con: duckdb.DuckDBPyConnection, model: Model) -> str:
+    """Columns with their types; those of `-- stored as runs` are kept as runs of equal values.
+
+    DuckDB else tries every compression on every column, which shows where rows are many.
+    """
+    columns = con.execute(f"describe {model.sql}").fetchall()
+    runs = model.listed("stored as runs")
+    if unknown := set(runs) - {name for name, *_ in columns}:
+        raise GoodputError(
+            f"the header of {model.path.name} names {min(unknown)}, which it has not"
+        )
+    return ", ".join(
+        f"{quoted(name)} {kind}" + (" using compression rle" if name in runs else "")
+        for name, kind, *_ in columns
+    )
 
 
 def _ranges(con: duckdb.DuckDBPyConnection, count: int) -> list[tuple[int, int, str, str]]:

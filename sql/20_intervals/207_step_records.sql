@@ -8,6 +8,7 @@
 --
 -- grain: row
 -- sharded by: attempt_id
+-- stored as runs: attempt_id, more_count, setting_id
 
 with settled as (
     select *, 0 as setting_id

@@ -6,10 +6,11 @@ import duckdb
 import polars as pl
 import pytest
 
+from goodput.errors import GoodputError
 from goodput.lake import Lake
 from goodput.warehouse import shards
 from goodput.warehouse.build import build
-from goodput.warehouse.models import find_models
+from goodput.warehouse.models import find_models, parse_model
 from goodput.window import Window
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
@@ -119,3 +120,36 @@ def test_more_shards_than_attempts_are_no_trouble(build_in):
     assert len(ranges[0]) == 8
     assert parts["intervals.step_records"] == whole["intervals.step_records"]
     assert in_any_order(parts) == in_any_order(whole)
+
+
+@pytest.fixture
+def made(tmp_path):
+    """A table made in shards from a model with such a header; gives the compression by column."""
+
+    def made(header):
+        folder = tmp_path / "10_staged"
+        folder.mkdir()
+        path = folder / "100_steady.sql"
+        path.write_text(
+            f"-- Rows.\n--\n{header}\n\nselect range % 7 as odd, range as step from range(5000)"
+        )
+        with duckdb.connect(tmp_path / "made.duckdb") as con:
+            con.execute("create schema staged")
+            shards.make_sharded(con, parse_model(path), 0)
+            con.execute("checkpoint")
+            rows = con.execute(
+                "select distinct column_name, compression from pragma_storage_info('staged.steady')"
+                " where segment_type <> 'VALIDITY'"
+            ).fetchall()
+        return dict(rows)
+
+    return made
+
+
+def test_columns_are_stored_as_runs_where_the_header_says_so(made):
+    assert made("-- stored as runs: odd") == {"odd": "RLE", "step": "BitPacking"}
+
+
+def test_a_header_cannot_name_a_column_that_is_not_there(made):
+    with pytest.raises(GoodputError, match=r"the header of 100_steady\.sql names even"):
+        made("-- stored as runs: odd, even")

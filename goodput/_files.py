@@ -1,9 +1,17 @@
-"""Files that others read while they are written anew."""
+"""Files: where addresses say that they are, and those that others read while they are written."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import unquote
 from uuid import uuid4
+
+
+def local_path(text: str) -> str | None:
+    """The path that a text or a file:// address names; None for an address of an object store."""
+    if "://" not in text:
+        return text
+    return unquote(text.removeprefix("file://")) if text.startswith("file:///") else None
 
 
 def replace_text(path: Path, text: str) -> None:

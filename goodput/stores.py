@@ -291,13 +291,6 @@ class _Parts(io.RawIOBase):
         return len(data)
 
 
-def local_path(text: str) -> str | None:
-    """The path that a text or a file:// address names; None for an address of an object store."""
-    if "://" not in text:
-        return text
-    return unquote(text.removeprefix("file://")) if text.startswith("file:///") else None
-
-
 def _item(meta: Mapping[str, Any]) -> Item:
     return Item(meta["path"], meta["size"], meta["last_modified"], meta["e_tag"] or "")
 

@@ -5,10 +5,11 @@ Hypothesis has no deadline, since machines differ, and tries the same examples e
 
 import os
 
+from certificates import certificates, mutual_tls
 from hypothesis import settings
 from object_stores import azure, bucket, gcs, s3
 
-__all__ = ["azure", "bucket", "gcs", "s3"]
+__all__ = ["azure", "bucket", "certificates", "gcs", "mutual_tls", "s3"]
 
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)

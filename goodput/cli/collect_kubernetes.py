@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import click
@@ -41,14 +42,17 @@ def kubernetes(
     error; what this account may not read is named and left out. Run it often: a cluster forgets
     its events within the hour.
     """
-    from goodput.sources.kube_snapshot import take_kubernetes
-    from goodput.texts import counted
-
     if watch and strict:
         raise UsageError("--strict is about one look; leave it out with --watch")
     cluster = cluster or context.settings.cluster
-    lake = context.open_lake(create=True)
-    api = part.open()
+    # Another process signs in, which takes half a second: the rest is loaded meanwhile.
+    with ThreadPoolExecutor(1) as aside:
+        opening = aside.submit(part.open)
+        from goodput.sources.kube_snapshot import take_kubernetes
+        from goodput.texts import counted
+
+        lake = context.open_lake(create=True)
+        api = opening.result()
     try:
         if watch:
             _stay(lake, api, part.scope, cluster)

@@ -22,9 +22,10 @@ import zstandard
 
 from goodput.errors import NoData
 from goodput.logs import LogHints, read_log
-from goodput.sources import checkpoint_listing, kernel_log, kube_objects, trackers
+from goodput.logs.unpacking import skip_mark
+from goodput.sources import checkpoint_listing, kernel_log, kube_files, trackers
 from goodput.sources.artefact import Hints, Row, checked_hints, quarantine_row
-from goodput.sources.kube_fields import clean_text, format_instant
+from goodput.sources.kube_values import clean_text, format_instant
 
 HEAD_BYTES = 64 << 10
 
@@ -190,6 +191,7 @@ def _collect_file(path: Path, hints: Hints) -> tuple[FileReport, Tables]:
         with path.open("rb") as packed:
             unpacked = _Unpacked(packed)
             stream = io.BufferedReader(unpacked, HEAD_BYTES * 2)
+            skip_mark(stream)
             name, tables = _dispatch(stream, str(path), hints)
             if unpacked.flaw:
                 flaw = f"the compressed data are cut off or bad ({unpacked.flaw})"
@@ -238,7 +240,7 @@ NOTHING_FOUND = (
 
 _READERS: tuple[tuple[str, Callable[[bytes, str], bool], Reader], ...] = (
     ("tracker", trackers.sniff, trackers.read),
-    ("kubernetes", kube_objects.sniff, kube_objects.read),
+    ("kubernetes", kube_files.sniff, kube_files.read),
     ("checkpoint listing", checkpoint_listing.sniff, checkpoint_listing.read),
     ("kernel log", kernel_log.sniff, kernel_log.read),
 )
@@ -251,7 +253,7 @@ def is_mostly_binary(head: bytes) -> bool:
 
 def _begins_as_json_object(head: bytes) -> bool:
     """Whether it is an object of the API, which may hold any of these words in a message."""
-    return kube_objects.sniff(head, "") and head.lstrip()[:1] == b"{" and b'"apiVersion"' in head
+    return kube_files.sniff(head, "") and head.lstrip()[:1] == b"{" and b'"apiVersion"' in head
 
 
 def _untaken(label: str, hints: Hints, reason: str) -> tuple[str, Tables]:

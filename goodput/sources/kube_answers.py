@@ -10,9 +10,11 @@ from typing import Any
 
 import msgspec
 
-from goodput.sources.kube_fields import clean_text
+from goodput.sources.kube_values import clean_text
 
 _OK = 200
+# In lists of what is built into Kubernetes no object has its kind, and none is a list.
+_SAYS_WHAT_IT_IS = ("kind", "items")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +31,38 @@ class Objects:
     Going through them raises Unanswered where one is no JSON.
     """
 
-    def __init__(self, texts: list[msgspec.Raw]) -> None:
+    def __init__(
+        self, texts: list[msgspec.Raw], decoder: msgspec.json.Decoder[dict[str, Any]] | None = None
+    ) -> None:
         self._texts = texts
+        self._decoder = decoder
+
+    def in_shape(self, decoder: msgspec.json.Decoder[dict[str, Any]]) -> Objects:
+        """The same, each decoded by another decoder where it does not say itself what it is."""
+        return Objects(self._texts, decoder)
 
     def __len__(self) -> int:
         return len(self._texts)
 
     def __iter__(self) -> Iterator[Any]:
         for text in self._texts:
-            found, value = _json_value(bytes(text))
-            if not found:
-                raise Unanswered("an object of the list is no JSON", _OK)
+            value: Any = self._shaped(text)
+            if value is None:
+                found, value = _json_value(bytes(text))
+                if not found:
+                    raise Unanswered("an object of the list is no JSON", _OK)
             yield value
+
+    def _shaped(self, text: msgspec.Raw) -> dict[str, Any] | None:
+        """What an object is to its decoder; None if that may not be all of it."""
+        if self._decoder is None:
+            return None
+        try:
+            value = self._decoder.decode(text)
+        except (ValueError, RecursionError):
+            return None
+        whole = "metadata" in value and value.keys().isdisjoint(_SAYS_WHAT_IT_IS)
+        return value if whole else None
 
 
 class Refused(Exception):
@@ -77,13 +99,13 @@ class Unanswered(Exception):
         self.retry_after_s = retry_after_s
 
 
-def json_object(data: bytes) -> dict[str, Any] | None:
+def json_object(data: bytes | bytearray) -> dict[str, Any] | None:
     """The JSON object that an answer is; None if it is none."""
     _, value = _json_value(data)
     return value if isinstance(value, dict) else None
 
 
-def json_list(data: bytes) -> dict[str, Any] | None:
+def json_list(data: bytes | bytearray) -> dict[str, Any] | None:
     """The answer to a list, its objects still as text; as a whole where it cannot be cut."""
     try:
         texts = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
@@ -94,7 +116,7 @@ def json_list(data: bytes) -> dict[str, Any] | None:
     return {**body, "items": Objects(items)}
 
 
-def _json_value(data: bytes) -> tuple[bool, Any]:
+def _json_value(data: bytes | bytearray) -> tuple[bool, Any]:
     """Whether it is JSON, and what it says."""
     # The second is slow, and takes what the first is too strict for, such as half a surrogate pair.
     for decode in (msgspec.json.decode, json.loads):

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from goodput.sources.kube_answers import Answer, Objects, Refused, Unanswered
-from goodput.sources.kube_fields import Kind, known_kinds
+from goodput.sources.kube_kinds import Kind, known_kinds
 from goodput.sources.kubernetes_api import KubernetesApi
 
 PAGE_ITEMS = 500

@@ -1,85 +1,38 @@
-"""Reads dumped Kubernetes objects and events: JSON, YAML, Lists, watch streams, many in one file.
+"""Kubernetes objects and events as rows, of a dump or of a live list.
 
-A document is one List, one object, or one line of JSON lines. Its observation time is the newest
-instant inside it: the content decides, so reading a copy of the file again adds no row. That is the
-latest time the document proves; the dump may have been made a little later.
+A dump has documents: one List, one object, or one line of JSON lines each. The observation time of
+a document is the newest instant inside it: the content decides, so reading a copy of the file again
+adds no row. That is the latest time it proves; the dump may have been made a little later.
 """
 
 from __future__ import annotations
 
-import codecs
-import io
 import json
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from goodput.sources.artefact import Hints, Row, cluster_of, quarantine_row
-from goodput.sources.kube_documents import End, Item, json_documents, yaml_documents
-from goodput.sources.kube_fields import (
-    Kind,
-    Problem,
-    Pruner,
-    find_kind,
-    format_instant,
-    parse_instant,
-    safe_text,
-)
+from goodput.sources.kube_events import UnusableEvent, event_row
+from goodput.sources.kube_fields import Pruner
+from goodput.sources.kube_kinds import Kind, find_kind
+from goodput.sources.kube_values import format_instant, parse_instant, safe_text
+
+if TYPE_CHECKING:
+    from goodput.sources.kube_documents import End
 
 OBJECTS = "kube_objects"
 EVENTS = "kube_events"
 LISTS = "kube_lists"
 QUARANTINE = "quarantine"
 
-_HEAD_BYTES = 64 << 10
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_PROMPT = re.compile(rb"\A\s*[$>#%]\s*(?:kubectl|oc)\s[^\n]*\n")
-_JSON_HEAD = re.compile(rb'"(apiVersion|creationTimestamp|lastTransitionTime)"\s*:')
-_YAML_HEAD = re.compile(rb"^ {0,4}(- )?apiVersion: ?[\w./\"'-]+\s*$", re.MULTILINE)
-_FRAGMENT = re.compile(
-    rb"(?:#[^\n]*\n|\s*\n)*(?:- )?(?:(?:status|spec|metadata|items|conditions):\s*\n|last\w+Time:)"
-)
 # A writer's clock may run ahead; a time this far in the future is an error, not an observation.
 _NOT_YET = timedelta(days=1)
 
 _WATCH_KEYS = {"type", "object"}
 _GET = "dump whole objects with `kubectl get KIND -A -o json`"
-
-
-def sniff(head: bytes, name: str) -> bool:
-    """Whether a file begins like Kubernetes objects in JSON or YAML."""
-    del name
-    return _looks_like(head) is not None
-
-
-def _looks_like(head: bytes) -> str | None:
-    """Whether a file begins as "json" or "yaml", perhaps below the command that printed it."""
-    text = head.removeprefix(codecs.BOM_UTF8)
-    if text.startswith(_UTF16):
-        text = text[2:].replace(b"\0", b"")
-    text = _PROMPT.sub(b"", text, count=1).lstrip()
-    if text[:1] in (b"{", b"[") and _JSON_HEAD.search(text):
-        return "json"
-    return "yaml" if _YAML_HEAD.search(text) or _FRAGMENT.match(text) else None
-
-
-def read(stream: BinaryIO, hints: Hints) -> dict[str, list[Row]]:
-    """Rows of kube_objects, kube_events, kube_lists and quarantine from one dumped file.
-
-    Args:
-        stream: the uncompressed bytes.
-        hints: `cluster`, `file` and `now` (RFC 3339; instants after it were not observed).
-    """
-    reader = _Reader(hints)
-    for part in _parts(stream):
-        if isinstance(part, Item):
-            reader.take(part.value, part.line)
-        else:
-            reader.end(part)
-    return reader.finish()
 
 
 def read_page(
@@ -92,36 +45,10 @@ def read_page(
         observed_at: when they were so, by the API server's clock.
         hints: `cluster` and `file`.
     """
-    reader = _Reader({**hints, "now": format_instant(observed_at)})
+    reader = ObjectReader({**hints, "now": format_instant(observed_at)})
     for item in items:
         reader.take(item, 0, (kind, api_version))
     return reader.observed(observed_at)
-
-
-def _parts(stream: BinaryIO) -> Iterator[Item | End]:
-    head = stream.read(_HEAD_BYTES)
-    encoding = "utf-16" if head.startswith(_UTF16) else "utf-8-sig"
-    form = _looks_like(head)
-    rest = _Joined(_PROMPT.sub(b"", head, count=1), stream)
-    text = io.TextIOWrapper(io.BufferedReader(rest), encoding=encoding, errors="replace")
-    return json_documents(text) if form == "json" else yaml_documents(text)
-
-
-class _Joined(io.RawIOBase):
-    """The bytes that were looked at, then the rest of the stream."""
-
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        self._head = head
-        self._rest = rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._head[: len(buffer)] or self._rest.read(len(buffer))
-        self._head = self._head[len(data) :] if self._head else b""
-        buffer[: len(data)] = data
-        return len(data)
 
 
 @dataclass(slots=True)
@@ -135,12 +62,14 @@ class _Seen:
     def add(self, namespace: str | None, labels: dict[str, Any]) -> None:
         self.items += 1
         self.namespaces.add(namespace)
-        shared = labels if self.labels is None else self.labels
-        self.labels = {k: v for k, v in shared.items() if labels.get(k) == v}
+        if self.labels is None:
+            self.labels = labels
+        elif self.labels:
+            self.labels = {k: v for k, v in self.labels.items() if labels.get(k) == v}
 
 
-class _Reader:
-    """Turns the items of a file into rows, document by document."""
+class ObjectReader:
+    """Turns objects into rows, document by document."""
 
     def __init__(self, hints: Hints) -> None:
         self._hints = hints
@@ -300,50 +229,29 @@ class _Reader:
         )
 
     def _note(self, kind: Kind, metadata: dict[str, Any]) -> None:
-        seen = self._seen.setdefault((kind.kind, kind.api_group), _Seen())
-        seen.add(metadata.get("namespace"), metadata.get("labels", {}))
+        key = kind.kind, kind.api_group
+        seen = self._seen.get(key)
+        if seen is None:
+            seen = self._seen[key] = _Seen()
+        namespace = metadata.get("namespace")
+        seen.add(namespace if isinstance(namespace, str) else None, metadata.get("labels", {}))
 
     def _observe(self, instant: datetime | None) -> None:
         if instant:
             self._newest = max(instant, self._newest or instant)
 
     def _event(self, value: dict[str, Any], kind: Kind, line: int) -> None:
-        event = _Event(value)
-        uid = event.text("uid", "metadata")
-        times = event.times(self._horizon)
-        if not uid or not times:
-            column = "lastTimestamp" if uid else "metadata.uid"
-            reason = f"an event without {'any time' if uid else 'uid'}; {_GET}"
-            self._refuse(line, EVENTS, column, event.text("message"), reason)
+        try:
+            row, problems = event_row(value, self._cluster, self._horizon)
+        except UnusableEvent as error:
+            self._refuse(line, EVENTS, error.column, error.message, f"{error}; {_GET}")
             return
-        count = event.count()
-        for path, text, reason in event.problems:
+        for path, text, reason in problems:
             self._refuse(line, EVENTS, path, text, reason)
-        self._observe(times[-1])
+        self._observe(row["last_at"])
         # Events share no labels that a selector could have asked for.
-        self._note(kind, {"namespace": event.text("namespace", "metadata")})
-        self._tables[EVENTS].append(
-            {
-                "cluster": self._cluster,
-                "uid": uid,
-                "namespace": event.text("namespace", "metadata"),
-                "name": event.text("name", "metadata"),
-                "resource_version": event.text("resourceVersion", "metadata"),
-                "type": event.text("type"),
-                "reason": event.text("reason"),
-                "message": event.text("message") or event.text("note"),
-                "count": count,
-                "first_at": times[0],
-                "last_at": times[-1],
-                **event.regarding(),
-                "component": event.text("component", "source")
-                or event.text("reportingComponent")
-                or event.text("reportingController"),
-                "host": event.text("host", "source")
-                or event.text("host", "deprecatedSource")
-                or event.text("reportingInstance"),
-            }
-        )
+        self._note(kind, {"namespace": row["namespace"]})
+        self._tables[EVENTS].append(row)
 
     def _refuse(
         self, line: int, table: str | None, column: str | None, value: str | None, reason: str
@@ -358,84 +266,6 @@ class _Reader:
                 column=column,
             )
         )
-
-
-_EVENT_TIMES = (
-    (None, "firstTimestamp"),
-    (None, "deprecatedFirstTimestamp"),
-    (None, "eventTime"),
-    (None, "lastTimestamp"),
-    (None, "deprecatedLastTimestamp"),
-    ("series", "lastObservedTime"),
-    ("metadata", "creationTimestamp"),
-)
-_EVENT_COUNTS = ((None, "count"), (None, "deprecatedCount"), ("series", "count"))
-_EVENT_PROSE = ("message", "note", "reason")
-# As many digits as a bigint surely takes.
-_COUNT = re.compile(r"[0-9]{1,18}\Z")
-
-
-def _path(part: str | None, key: str) -> str:
-    return f"{part}.{key}" if part else key
-
-
-class _Event:
-    """One event in either of its two APIs."""
-
-    def __init__(self, value: dict[str, Any]) -> None:
-        self._value = value
-        self.problems: list[Problem] = []
-
-    def text(self, key: str, part: str | None = None) -> str | None:
-        """The text at a key, of the event itself or of a part of it; None where it is empty."""
-        value = self._found(key, part)
-        if not isinstance(value, str | int) or value == "":
-            return None
-        return safe_text(value, is_prose=key in _EVENT_PROSE)
-
-    def _found(self, key: str, part: str | None) -> Any:
-        within = self._value if part is None else self._value.get(part)
-        return within.get(key) if isinstance(within, dict) else None
-
-    def count(self) -> int:
-        """How often it happened, by whichever counter is highest; 1 where none counts."""
-        highest = 1
-        for part, key in _EVENT_COUNTS:
-            found = self._found(key, part)
-            if found is None:
-                continue
-            # Exporters write numbers as texts.
-            if isinstance(found, bool) or not _COUNT.match(str(found)):
-                reason = "no whole number; the field was left out"
-                self.problems.append((_path(part, key), str(found), reason))
-            else:
-                highest = max(highest, int(found))
-        return highest
-
-    def times(self, horizon: datetime) -> list[datetime]:
-        """All known times of it in order; one beyond the horizon is a wrong clock and left out."""
-        found: list[datetime] = []
-        for part, key in _EVENT_TIMES:
-            value = self._found(key, part)
-            try:
-                instant = parse_instant(value if isinstance(value, str | int) else None)
-            except ValueError:
-                reason = "no RFC 3339 time; the field was left out"
-                self.problems.append((_path(part, key), str(value), reason))
-                continue
-            if instant and instant <= horizon:
-                found.append(instant)
-        return sorted(found)
-
-    def regarding(self) -> Row:
-        """The object that it is about."""
-        key = "involvedObject" if "involvedObject" in self._value else "regarding"
-        return {
-            "object_kind": self.text("kind", key),
-            "object_namespace": self.text("namespace", key),
-            "object_name": self.text("name", key),
-            "object_uid": self.text("uid", key),
-        }
 
 
 def _identify(value: dict[str, Any], list_kind: tuple[str, str]) -> tuple[str, str]:

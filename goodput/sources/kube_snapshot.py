@@ -17,14 +17,15 @@ from goodput.errors import SourceUnreachable, UsageError
 from goodput.lake import Lake
 from goodput.sources.artefact import Row
 from goodput.sources.kube_answers import Refused, Unanswered
-from goodput.sources.kube_fields import clean_text
 from goodput.sources.kube_listing import Page, Resource, find_resources, pages
 from goodput.sources.kube_objects import read_page
+from goodput.sources.kube_shapes import in_shape
+from goodput.sources.kube_values import clean_text
 from goodput.sources.kubernetes_api import KubernetesApi
 from goodput.sources.publisher import Publisher, Taken
 
 _SOURCE = "kubernetes"
-_CHECK_ROWS = 2_000
+_CHECK_ROWS = 1_000
 _PUBLISH_ROWS = 5_000
 LEASES_OF_NODES = "kube-node-lease"
 # Events about nodes lie in this namespace, whichever ones the jobs are in.
@@ -125,7 +126,7 @@ def take_kubernetes(
 
 def open_publisher(lake: Lake, cluster: str, clock: Callable[[], datetime]) -> Publisher:
     """What takes the rows of a cluster's API server; their texts are long, so few wait."""
-    return Publisher(
+    publisher = Publisher(
         lake,
         _SOURCE,
         clock,
@@ -133,6 +134,9 @@ def open_publisher(lake: Lake, cluster: str, clock: Callable[[], datetime]) -> P
         check_rows=_CHECK_ROWS,
         publish_rows=_PUBLISH_ROWS,
     )
+    # So few rows are one thread's work, and each thread holds memory of its own.
+    publisher.con.execute("set threads = 1")
+    return publisher
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +232,11 @@ class _Look:
         hints = {"cluster": self._cluster, "file": each.source}
         for page in pages(self._api, each.path, each.selectors):
             tables = read_page(
-                page.items, kind.kind, each.resource.api_version, page.observed_at, hints
+                in_shape(page.items, kind),
+                kind.kind,
+                each.resource.api_version,
+                page.observed_at,
+                hints,
             )
             if page.is_last and each.labels is not None:
                 tables["kube_lists"] = [self._list_row(each, page)]

@@ -20,9 +20,9 @@ from goodput.errors import SourceUnreachable, UsageError
 from goodput.lake import Lake
 from goodput.sources.artefact import quarantine_row
 from goodput.sources.kube_answers import Refused, Unanswered
-from goodput.sources.kube_fields import clean_text
 from goodput.sources.kube_objects import read_page
 from goodput.sources.kube_snapshot import KubeList, Scope, open_publisher, take_kubernetes
+from goodput.sources.kube_values import clean_text
 from goodput.sources.kubernetes_api import KubernetesApi
 from goodput.sources.publisher import QUARANTINE, Publisher
 

@@ -1,15 +1,13 @@
 """The API server of a cluster, read as raw JSON.
 
-The `kubernetes` package signs in and brings the trusted connection; its typed models are not used,
-as one object that they cannot hold loses a whole list. Only GET is ever sent, but for the question
-what this account may do, which the server answers and forgets.
+Typed models are not used, as one object that they cannot hold loses a whole list. Only GET is ever
+sent, but for the question what this account may do, which the server answers and forgets.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -21,13 +19,13 @@ from typing import IO, Any, NoReturn, TypeVar
 
 import stamina
 import urllib3
-from kubernetes import client, config
 
 from goodput import __version__
 from goodput.errors import SourceUnreachable, UsageError
 from goodput.sources.deadline import within
+from goodput.sources.kube_access import ClusterAccess, NoAccess, find_access
 from goodput.sources.kube_answers import Answer, Refused, Unanswered, json_list, json_object
-from goodput.sources.kube_fields import clean_text
+from goodput.sources.kube_values import clean_text
 
 T = TypeVar("T")
 
@@ -74,7 +72,7 @@ class KubernetesApi:
     """GET requests to one API server, tried again where that can help."""
 
     def __init__(
-        self, sign_in: Callable[[], client.ApiClient], patience: Patience | None = None
+        self, sign_in: Callable[[], ClusterAccess], patience: Patience | None = None
     ) -> None:
         """Signs in.
 
@@ -87,7 +85,8 @@ class KubernetesApi:
         """
         self._sign_in = sign_in
         self._patience = patience or Patience()
-        self._client = sign_in()
+        self._access = sign_in()
+        self._pool = _pool(self._access)
         self._ahead = timedelta()
 
     def get(self, path: str, parameters: Mapping[str, str] | None = None) -> Answer:
@@ -205,7 +204,7 @@ class KubernetesApi:
 
     def close(self) -> None:
         """Closes its connections."""
-        self._client.rest_client.pool_manager.clear()
+        self._pool.clear()
 
     def _patiently(self, ask: Callable[[], T], attempts: int) -> T:
         for attempt in stamina.retry_context(
@@ -224,7 +223,7 @@ class KubernetesApi:
         self,
         path: str,
         parameters: Mapping[str, str],
-        decode: Callable[[bytes], dict[str, Any] | None],
+        decode: Callable[[bytearray], dict[str, Any] | None],
     ) -> Answer:
         response, data = self._send(path, parameters)
         if response.status != _OK:
@@ -242,7 +241,7 @@ class KubernetesApi:
         self._ahead = at - datetime.now(UTC)
         return at
 
-    def _refuse(self, response: urllib3.BaseHTTPResponse, data: bytes) -> NoReturn:
+    def _refuse(self, response: urllib3.BaseHTTPResponse, data: bytearray) -> NoReturn:
         """Raises what an answer other than 200 means."""
         body = json_object(data) or {}
         if response.status in _PASSING:
@@ -253,7 +252,7 @@ class KubernetesApi:
 
     def _send(
         self, path: str, parameters: Mapping[str, str]
-    ) -> tuple[urllib3.BaseHTTPResponse, bytes]:
+    ) -> tuple[urllib3.BaseHTTPResponse, bytearray]:
         """The answer and its whole body."""
         response = self._open(path, parameters, "gzip")
         try:
@@ -264,14 +263,14 @@ class KubernetesApi:
         response.release_conn()
         return response, data
 
-    def _body(self, response: urllib3.BaseHTTPResponse) -> bytes:
+    def _body(self, response: urllib3.BaseHTTPResponse) -> bytearray:
         body = bytearray()
         for chunk in _chunks(response, self._patience.body_s):
             body += chunk
             if len(body) > _LARGEST_BODY_BYTES:
                 reason = f"the answer has more than {_LARGEST_BODY_BYTES} bytes"
                 raise Unanswered(reason, response.status)
-        return bytes(body)
+        return body
 
     def _open(
         self, path: str, parameters: Mapping[str, str], encoding: str, body: bytes | None = None
@@ -283,27 +282,27 @@ class KubernetesApi:
         response.close()
         # Projected tokens are replaced hourly; the new one already lies in its file.
         self.close()
-        self._client = self._sign_in()
+        self._access = self._sign_in()
+        self._pool = _pool(self._access)
         return self._request(path, parameters, encoding, body)
 
     def _request(
         self, path: str, parameters: Mapping[str, str], encoding: str, body: bytes | None
     ) -> urllib3.BaseHTTPResponse:
-        settings, patience = self._client.configuration, self._patience
+        access, patience = self._access, self._patience
         headers = {
             "Accept": "application/json",
             "Content-Type": "application/json",
             "Accept-Encoding": encoding,
             "User-Agent": f"goodput/{__version__}",
-            # Files that hold a token often end with a line break.
-            **{item["key"]: item["value"].strip() for item in settings.auth_settings().values()},
+            **({"Authorization": access.authorization} if access.authorization else {}),
         }
         sent = {"fields": dict(parameters)} if body is None else {"body": body}
 
         def ask() -> urllib3.BaseHTTPResponse:
-            return self._client.rest_client.pool_manager.request(
+            return self._pool.request(
                 "GET" if body is None else "POST",
-                f"{settings.host}{path}",
+                f"{access.host}{path}",
                 **sent,
                 headers=headers,
                 timeout=urllib3.Timeout(connect=patience.connect_s, read=patience.read_s),
@@ -321,7 +320,7 @@ class KubernetesApi:
         except urllib3.exceptions.HTTPError as error:
             if error.args and isinstance(error.args[0], ssl.SSLCertVerificationError):
                 raise SourceUnreachable(
-                    f"the certificate of {settings.host} is not trusted: {error}; name its"
+                    f"the certificate of {access.host} is not trusted: {error}; name its"
                     " authority in the kubeconfig"
                 ) from None
             raise Unanswered(f"{type(error).__name__}: {error}") from None
@@ -338,30 +337,29 @@ def open_api(
     Raises:
         UsageError: there is neither, or it cannot be used.
     """
-    home = Path.home() / ".kube" / "config"
-    # The package reads the variable once, when it is imported.
-    named = str(kubeconfig or os.environ.get("KUBECONFIG", ""))
 
-    def sign_in() -> client.ApiClient:
-        settings = client.Configuration()
+    def sign_in() -> ClusterAccess:
         try:
-            if named or context or home.is_file():
-                config.load_kube_config(  # type: ignore[no-untyped-call]
-                    config_file=named or str(home),
-                    context=context,
-                    client_configuration=settings,
-                    persist_config=False,
-                )
-            else:
-                config.load_incluster_config(settings)  # type: ignore[no-untyped-call]
-        except Exception as error:  # noqa: BLE001 - its YAML and its sign-in programs raise anything
+            return find_access(kubeconfig, context)
+        except NoAccess as error:
             raise UsageError(
                 f"no way into a cluster: {clean_text(error)}; name a kubeconfig with --kubeconfig,"
                 " or run in a pod that has a service account"
             ) from None
-        return client.ApiClient(settings)
 
     return KubernetesApi(sign_in, patience)
+
+
+def _pool(access: ClusterAccess) -> urllib3.PoolManager:
+    """Connections, through the proxy if there is one."""
+    ours: dict[str, Any] = {"ssl_context": access.tls} if access.tls else {}
+    if access.server_name:
+        ours["server_hostname"] = access.server_name
+    if access.proxy is None:
+        return urllib3.PoolManager(**ours)
+    auth = urllib3.util.parse_url(access.proxy).auth
+    headers = urllib3.make_headers(proxy_basic_auth=auth) if auth else None
+    return urllib3.ProxyManager(access.proxy, proxy_headers=headers, **ours)
 
 
 def _wait_before_next(error: Exception) -> bool | float:

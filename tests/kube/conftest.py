@@ -13,7 +13,7 @@ import pytest
 
 from goodput._resources import catalog_dir, resource_dir
 from goodput.contract import columns
-from goodput.sources import kube_objects
+from goodput.sources import kube_files
 from goodput.warehouse.build import set_variables
 from goodput.warehouse.connection import connect
 from goodput.warehouse.models import Model, find_models
@@ -26,7 +26,7 @@ _KUBE_TABLES = ("kube_objects", "kube_events", "kube_lists", "quarantine")
 
 def read_text(text: str | bytes, **hints: str) -> dict[str, list[dict[str, Any]]]:
     data = text.encode() if isinstance(text, str) else text
-    return kube_objects.read(io.BytesIO(data), {"file": "dump", "now": NOW, **hints})
+    return kube_files.read(io.BytesIO(data), {"file": "dump", "now": NOW, **hints})
 
 
 def insert(con: duckdb.DuckDBPyConnection, table: str, rows: list[Mapping[str, Any]]) -> None:

@@ -54,6 +54,21 @@ def test_each_file_goes_to_the_reader_that_knows_it(take, a_list):
     assert len(collected.tables["kube_objects"]) == 4
 
 
+def test_a_mark_of_utf8_changes_nothing_of_any_kind_of_file(take, a_list):
+    xid = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus."
+    files = {
+        "a__json": a_list,
+        "b__log": STEP,
+        "c__log": f"2026-03-02T10:00:00,250000+01:00 {xid}\n",
+        "d__txt": "2026-03-02 10:00:00 2048 ckpt/iter_0000100/.metadata\n",
+    }
+    plain = take(**files)
+    marked = take(**{name: text.encode("utf-8-sig") for name, text in files.items()})
+
+    assert formats(marked) == ["kubernetes", "log", "kernel log", "checkpoint listing"]
+    assert marked.tables == plain.tables
+
+
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
 def test_packed_files_are_unpacked_whatever_their_name(take, a_list, pack):
     collected = take(a__json=pack(a_list.encode()))

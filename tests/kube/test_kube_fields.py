@@ -1,17 +1,16 @@
+import tomllib
 from datetime import UTC, datetime
 from fractions import Fraction
 
 import pytest
 
-from goodput.sources.kube_fields import (
-    Pruner,
-    find_kind,
-    is_gpu_resource,
-    parse_instant,
-    parse_quantity,
-)
+from goodput._resources import catalog_dir
+from goodput.sources.kube_fields import Pruner
+from goodput.sources.kube_kinds import find_kind, is_gpu_resource
+from goodput.sources.kube_values import parse_instant, parse_quantity
 
 SECRET = "hunter2"
+VOLCANO = ("Job", "batch.volcano.sh/v1alpha1")
 
 
 @pytest.mark.parametrize(
@@ -196,5 +195,44 @@ def test_replica_groups_of_every_shape_become_pod_sets():
     body, _ = prune(plain, "Job", "batch/v1")
     assert body["pod_sets"] == [{"name": "spec", **expected}]
     volcano = {"spec": {"tasks": [{"name": "w", "replicas": 8, "template": template}]}}
-    body, _ = prune(volcano, "Job", "batch.volcano.sh/v1alpha1")
+    body, _ = prune(volcano, *VOLCANO)
     assert body["pod_sets"] == [{"name": "w", **expected}]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "parallelism", "count"),
+    [("4", "2", 8), (4.0, 2, 8), ("4", None, 4), (0, "2", 0), (None, None, 1)],
+)
+def test_replicas_may_be_numbers_in_texts(replicas, parallelism, count):
+    group = {"replicas": replicas, "template": {"spec": {"parallelism": parallelism}}}
+    body, pruner = prune({"spec": {"replicatedJobs": [group]}}, "JobSet", "jobset.x-k8s.io/v1")
+    assert [found["count"] for found in body["pod_sets"]] == [count]
+    assert pruner.problems == []
+
+
+@pytest.mark.parametrize("replicas", ["four", "4.5", -1, True, 1 << 21, [4], "4 "])
+def test_replicas_that_are_no_number_are_reported(replicas):
+    body, pruner = prune({"spec": {"tasks": [{"name": "w", "replicas": replicas}]}}, *VOLCANO)
+    assert [found["count"] for found in body["pod_sets"]] == [1]
+    reason = "no whole number from 0 to 1048576; the field was left out"
+    assert pruner.problems == [("spec.tasks[0].replicas", str(replicas), reason)]
+
+
+def test_numbers_in_texts_are_kept_as_numbers_in_all_fields_that_hold_some():
+    terminated = {"exitCode": "137", "signal": "nine"}
+    status = {"name": "c", "restartCount": "3", "state": {"terminated": terminated}}
+    body, pruner = prune({"status": {"containerStatuses": [status], "phase": "4"}})
+    assert body["status"] == {
+        "containerStatuses": [
+            {"name": "c", "restartCount": 3, "state": {"terminated": {"exitCode": 137}}}
+        ],
+        "phase": "4",
+    }
+    [(path, found, _)] = pruner.problems
+    assert (path, found) == ("status.containerStatuses[0].state.terminated.signal", "nine")
+
+
+def test_every_field_of_numbers_is_one_that_is_kept():
+    settings = tomllib.loads((catalog_dir() / "kube_fields.toml").read_text(encoding="utf-8"))
+    kept = {path for paths in settings["role"].values() for path in paths}
+    assert set(settings["numbers"]) <= kept

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from goodput.sources import kube_objects
+from goodput.sources import kube_files
 
 
 def pod(name, uid, **metadata):
@@ -158,7 +158,7 @@ def test_lists_that_are_not_whole_are_no_lists(read):
 
 def test_the_command_above_pasted_json_is_skipped(read):
     text = "$ kubectl get pod a -o json\n" + json.dumps(pod("a", "1"), indent=2)
-    assert kube_objects.sniff(text.encode(), "")
+    assert kube_files.sniff(text.encode(), "")
     rows = read(text)
     assert [row["uid"] for row in rows["kube_objects"]] == ["1"]
     assert rows["quarantine"] == []
@@ -171,9 +171,17 @@ def test_a_node_that_cannot_be_placed_in_time_is_reported(read):
     assert rows["quarantine"][0]["column_name"] == "metadata.creationTimestamp"
 
 
+@pytest.mark.parametrize("namespace", [["team"], {"a": 1}, 7])
+def test_a_namespace_that_is_no_text_is_none_of_the_list(read, namespace):
+    odd, plain = pod("odd", "1", namespace=namespace), pod("plain", "2")
+    rows = read(json.dumps({"kind": "PodList", "apiVersion": "v1", "items": [odd, plain]}))
+    assert [row["name"] for row in rows["kube_objects"]] == ["odd", "plain"]
+    assert [(row["items"], row["namespace"]) for row in rows["kube_lists"]] == [(2, None)]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_any_unicode_encoding_is_read(read, encoding):
-    assert kube_objects.sniff(json.dumps(pod("ä", "1")).encode(encoding), "")
+    assert kube_files.sniff(json.dumps(pod("ä", "1")).encode(encoding), "")
     [row] = read(json.dumps(pod("ä", "1"), ensure_ascii=False).encode(encoding))["kube_objects"]
     assert row["name"] == "ä"
 
@@ -280,7 +288,7 @@ def test_an_event_without_any_time_is_refused(read):
     "text", [b'{"step": 1, "loss": 2.0}', b"status: RUNNING\nepoch: 3\n", b"iteration 1/ 100"]
 )
 def test_other_text_is_not_kubernetes(text):
-    assert not kube_objects.sniff(text, "a")
+    assert not kube_files.sniff(text, "a")
 
 
 def test_only_the_columns_of_the_contract_are_written(read):
@@ -321,4 +329,4 @@ def test_hostile_shapes_never_raise(read):
 
 def test_gzip_is_left_to_the_caller(tmp_path: Path):
     packed = gzip.compress(json.dumps(pod("a", "1")).encode())
-    assert not kube_objects.sniff(packed, str(tmp_path / "a.json.gz"))
+    assert not kube_files.sniff(packed, str(tmp_path / "a.json.gz"))

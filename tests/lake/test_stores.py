@@ -5,8 +5,9 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from goodput._files import local_path
 from goodput.errors import UsageError
-from goodput.stores import Address, ObjectChanged, ObjectStore, local_path
+from goodput.stores import Address, ObjectChanged, ObjectStore
 
 
 @pytest.mark.parametrize(

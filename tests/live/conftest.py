@@ -9,8 +9,9 @@ from fake_kubernetes import FakeKubernetes, Server
 
 from goodput.contract import raw_table
 from goodput.lake import Lake
+from goodput.sources.kube_access import ClusterAccess
 from goodput.sources.kube_snapshot import Scope, take_kubernetes
-from goodput.sources.kubernetes_api import Patience, open_api
+from goodput.sources.kubernetes_api import KubernetesApi, Patience
 from goodput.warehouse.models import find_models
 from goodput.warehouse.rawviews import raw_view_sql
 
@@ -60,8 +61,14 @@ def kubeconfig(server, tmp_path):
 
 
 @pytest.fixture
-def api(kubeconfig):
-    api = open_api(kubeconfig, patience=HASTE)
+def api(server, kubeconfig):
+    """What `open_api` gives for the kubeconfig, without the time that signing in takes."""
+
+    def sign_in():
+        token = kubeconfig.with_name("token").read_text().strip()
+        return ClusterAccess(server.url, f"Bearer {token}", None)
+
+    api = KubernetesApi(sign_in, HASTE)
     yield api
     api.close()
 

@@ -9,9 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 from fake_kubernetes import Fault
-from kubernetes.config import incluster_config
 
-from goodput.errors import UsageError
 from goodput.sources import kubernetes_api
 from goodput.sources.kube_answers import Refused, Unanswered, json_list
 from goodput.sources.kubernetes_api import Patience, open_api
@@ -95,38 +93,6 @@ def test_nobody_there_is_unanswered(kubeconfig):
         with pytest.raises(Unanswered, match="refused") as caught:
             api.get(PODS)
     assert caught.value.status is None
-
-
-@pytest.mark.parametrize("text", ["", "{}", "a: [", "clusters: 1"])
-def test_a_kubeconfig_that_is_none_is_an_error_of_the_user(tmp_path, text):
-    path = tmp_path / "config"
-    path.write_text(text)
-    with pytest.raises(UsageError, match="no way into a cluster"):
-        open_api(path)
-
-
-def test_without_kubeconfig_and_outside_of_a_pod_there_is_no_way_in():
-    with pytest.raises(UsageError, match="--kubeconfig"):
-        open_api()
-
-
-def test_the_environment_names_the_kubeconfig(kubeconfig, monkeypatch):
-    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
-    api = open_api()
-    assert api.get(PODS).body["kind"] == "PodList"
-    api.close()
-
-
-def test_in_a_pod_its_service_account_is_used(monkeypatch, tmp_path):
-    (tmp_path / "token").write_text("of-the-pod\n")
-    (tmp_path / "ca.crt").write_text("an authority")
-    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
-    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(tmp_path / "ca.crt"))
-    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
-    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
-    settings = open_api()._client.configuration
-    assert settings.host == "https://[fd00::1]:443"
-    assert settings.auth_settings()["BearerToken"]["value"].strip() == "bearer of-the-pod"
 
 
 def test_a_text_is_fetched_whole_or_again_and_with_a_new_token(api, cluster, tmp_path):

@@ -1,6 +1,7 @@
 """`collect kubernetes` against an API server that behaves, and misbehaves, like the real one."""
 
 import json
+import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -176,6 +177,23 @@ def test_two_looks_at_once_give_the_same_rows(kubeconfig, lake, cluster, rows):
         list(both.map(look, range(2)))
     assert rows("kube_objects", "count(distinct row_id), count(distinct uid)") == [(700, 700)]
     assert rows("kube_events", "count(distinct row_id), count(distinct uid)") == [(700, 700)]
+
+
+def test_a_look_loads_nothing_heavy_but_duckdb(kubeconfig, cluster, tmp_path):
+    """Each of these is some MB to 100 MB of a job that runs all day on every cluster."""
+    cluster.add("pods", pod("p1"))
+    words = ["--lake", str(tmp_path / "lake"), "collect", "kubernetes"]
+    program = (
+        "import sys\n"
+        "from goodput.cli import main\n"
+        f"main({[*words, '--kubeconfig', str(kubeconfig)]!r}, standalone_mode=False)\n"
+        "heavy = {'kubernetes', 'numpy', 'obstore', 'polars', 'pyarrow', 'requests', 'scipy'}\n"
+        "print(sorted((heavy | {'duckdb'}) & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "['duckdb']\n"
 
 
 def test_a_cut_page_is_read_again_and_no_row_is_lost_or_doubled(take, cluster, rows):

@@ -11,13 +11,17 @@ from datetime import UTC, datetime, timedelta
 import fake_prometheus
 import prometheus_samples
 import pytest
+from tables import bench as table_bench
+from tables import make_empty_warehouse, open_warehouse
 
+from goodput.contract import raw_tables
 from goodput.lake import Lake
 from goodput.sources.prometheus import Plan, collect_prometheus
 from goodput.sources.prometheus_http import Prometheus
 from goodput.sources.prometheus_queries import load_queries
 from goodput.sources.web import Access
 from goodput.synth import prometheus_process, remote_write
+from goodput.warehouse.models import find_models
 
 
 @pytest.fixture(scope="session")
@@ -68,6 +72,32 @@ def wait_until_ready(url, server):
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
     pytest.fail(f"{url} does not answer")
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory):
+    """Every table there is, the raw ones as tables that tests may fill."""
+    con = open_warehouse(make_empty_warehouse(tmp_path_factory.mktemp("empty")))
+    for table in raw_tables():
+        con.execute(f"drop view raw.{table}")
+    for model in find_models():
+        if model.schema == "raw":
+            con.execute(model.sql)
+    yield con
+    con.close()
+
+
+@pytest.fixture
+def bench(warehouse):
+    with table_bench(warehouse, {"observed"}) as made:
+        made.given(
+            "raw.nodes",
+            """
+            cluster  node_uid  name  gpus  registered_at
+            c        u-1       n-1   8     00:00
+            """,
+        )
+        yield made
 
 
 @pytest.fixture

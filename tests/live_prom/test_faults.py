@@ -2,9 +2,6 @@
 
 import base64
 import json
-import shutil
-import ssl
-import subprocess
 import time
 from contextlib import closing
 
@@ -327,32 +324,10 @@ def test_an_address_that_is_none_is_said(collect):
         collect("prometheus:9090", end="01:00", names=NAMES)
 
 
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory):
-    """A server's and a client's self-signed certificate, each with its key, in one file."""
-    if not shutil.which("openssl"):
-        pytest.skip("no openssl here to make certificates with")
-    folder = tmp_path_factory.mktemp("tls")
-    for name in ("server", "client"):
-        subprocess.run(
-            "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
-            f" -subj /CN={name} -addext subjectAltName=IP:127.0.0.1"
-            f" -keyout {folder}/{name}.key -out {folder}/{name}.pem",
-            shell=True,
-            check=True,
-            capture_output=True,
-        )
-    return folder
-
-
 @pytest.fixture
-def tls_fake(certificates):
+def tls_fake(mutual_tls):
     """A server that talks only to who shows the client's certificate."""
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificates / "server.pem", certificates / "server.key")
-    context.load_verify_locations(certificates / "client.pem")
-    context.verify_mode = ssl.CERT_REQUIRED
-    with running(context) as server:
+    with running(mutual_tls) as server:
         server.replies = [an_hour]
         yield server
 

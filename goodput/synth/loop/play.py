@@ -20,8 +20,9 @@ from goodput.lake import Lake
 from goodput.rows import DEFAULT_CLUSTER
 from goodput.sources.dump import collect_files
 from goodput.sources.dumped import take_dump
+from goodput.sources.kube_access import find_access
 from goodput.sources.kube_snapshot import Scope, take_kubernetes
-from goodput.sources.kubernetes_api import KubernetesApi, Patience, open_api
+from goodput.sources.kubernetes_api import KubernetesApi, Patience
 from goodput.sources.live_checkpoints import take_checkpoints
 from goodput.sources.prometheus import Plan, collect_prometheus
 from goodput.sources.prometheus_http import Prometheus
@@ -115,6 +116,7 @@ class Loop:
         self._folder = folder
         self._stage = stage
         self._kubeconfig = _kubeconfig(url, folder / "kubeconfig")
+        self._access = find_access(self._kubeconfig)
         self._logs = Logs(fleet, folder / "logs", self.lake, self._open_api, loki)
         disk = Disk(folder / "storage")
         self._roots = [str(disk.folder), *([bucket.address] if bucket else [])]
@@ -154,7 +156,8 @@ class Loop:
     def _look(self, run: Run, now: datetime) -> None:
         cluster = self._stage.cluster
         if run.watched:
-            Watching(self.lake, self._stage, self._kubeconfig).run(run.watched)
+            with closing(self._open_api()) as api:
+                Watching(self.lake, self._stage, api).run(run.watched)
             return
         if run.fate == "killed":
             self._killed_look()
@@ -173,7 +176,7 @@ class Loop:
             look.result()
 
     def _open_api(self) -> KubernetesApi:
-        return open_api(self._kubeconfig, patience=_PATIENCE)
+        return KubernetesApi(lambda: self._access, _PATIENCE)
 
     def _take(self, now: datetime) -> None:
         with closing(self._open_api()) as api:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable
-from pathlib import Path
 
 from goodput.lake import Lake
 from goodput.rows import DEFAULT_CLUSTER
 from goodput.sources.kube_snapshot import Scope
 from goodput.sources.kube_watch import Pace, watch_kubernetes
-from goodput.sources.kubernetes_api import open_api
+from goodput.sources.kubernetes_api import KubernetesApi
 from goodput.synth.files import instant
 from goodput.synth.loop.stage import Stage
 
@@ -28,14 +27,14 @@ _POLL_S = 0.002
 class Watching:
     """Watches the API server of a stage through some spans of time."""
 
-    def __init__(self, lake: Lake, stage: Stage, kubeconfig: Path) -> None:
+    def __init__(self, lake: Lake, stage: Stage, api: KubernetesApi) -> None:
+        """Nothing is asked yet; the API is the caller's to close."""
         self._stage = stage
         self._now = 0
         self._stop = threading.Event()
-        self._api = open_api(kubeconfig)
         self._thread = threading.Thread(
             target=watch_kubernetes,
-            args=(lake, self._api, Scope()),
+            args=(lake, api, Scope()),
             kwargs={
                 "cluster": DEFAULT_CLUSTER,
                 "stop": self._stop,
@@ -68,7 +67,6 @@ class Watching:
             self._stop.set()
             self._stage.cluster.turn += 1
             self._thread.join()
-            self._api.close()
 
     def _next_turn(self) -> None:
         """Ends all watches, and waits until each has begun anew where it ended."""

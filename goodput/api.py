@@ -30,7 +30,7 @@ from goodput.warehouse.advice_rows import Advice
 from goodput.warehouse.connection import connect
 from goodput.warehouse.explain import Explanation, explain
 from goodput.warehouse.query import open_session
-from goodput.warehouse.results import select_metrics
+from goodput.warehouse.results import select_ledger, select_metrics, select_survival
 from goodput.warehouse.whatif import Change, replay
 
 _BUILD = """
@@ -70,18 +70,18 @@ class Warehouse:
         """Rows of ledger.gpu_time, in the order of time; only those of a job or node, if named.
 
         Args:
-            job: the job's key, or a name that several jobs may have.
+            job: the job's key, or a name or namespace/name that several jobs may have.
             node: the node's uid or name.
+
+        Returns:
+            No row for what is known and had no time in the window.
+
+        Raises:
+            UsageError: the build knows no job, node or cluster of that name.
+            NoData: nothing has been built.
         """
-        return self.sql(
-            "select * from ledger.gpu_time"
-            " where ($1::varchar is null or job = $1 or (cluster, job) in"
-            " (select (cluster, job) from staged.jobs where name = $1))"
-            " and ($2::varchar is null or node_uid = $2 or node_name = $2)"
-            " and ($3::varchar is null or cluster = $3)"
-            " order by started_at, cluster, node_uid, gpu",
-            [job, node, cluster],
-        )
+        with self._built() as con:
+            return _frame(select_ledger(con, job, node, cluster))
 
     def metrics(self, metric: str | None = None, *, scope: str | None = None) -> pl.DataFrame:
         """The metrics of the last build in their common shape, all or one.
@@ -91,7 +91,7 @@ class Warehouse:
             scope: only rows of this scope, such as fleet, pool, class or job.
 
         Raises:
-            UsageError: no metric has that name.
+            UsageError: no metric has that name, or none of its rows that scope.
             NoData: nothing has been built, or a window without paid GPU time.
         """
         with self._built() as con:
@@ -112,14 +112,11 @@ class Warehouse:
             cluster, scope_value, hours, survival, low, high, at_risk, events; by age.
 
         Raises:
+            UsageError: there is no such measure or scope.
             NoData: nothing has been built.
         """
-        return self.sql(
-            "select cluster, scope_value, span_ms / 3600000 as hours, survival, low, high,"
-            " risk_count as at_risk, event_count as events from rollups.survival"
-            " where measure = $1 and scope = $2 order by cluster, scope_value, hours",
-            [measure, scope],
-        )
+        with self._built() as con:
+            return _frame(select_survival(con, measure, scope))
 
     def report(self) -> Report:
         """The weekly report of the last build; a notebook shows its first screen.

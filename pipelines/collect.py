@@ -15,7 +15,7 @@ from typing import Any
 from goodput.errors import GoodputError
 from goodput.lake import Lake
 from goodput.sources.configured import configured_sources
-from pipelines.job import Site, run
+from pipelines.job import Site, log, run
 
 
 def collect(site: Site, now: datetime) -> dict[str, Any]:
@@ -27,9 +27,9 @@ def collect(site: Site, now: datetime) -> dict[str, Any]:
     failures: list[GoodputError] = []
     for source in sources:
         try:
-            gain = source.take(lake, now, _log)
+            gain = source.take(lake, now, log)
         except GoodputError as error:
-            _log(f"{source.name}: {error}")
+            log(f"{source.name}: {error}")
             failures.append(error)
             continue
         quarantined += gain.quarantined
@@ -38,10 +38,6 @@ def collect(site: Site, now: datetime) -> dict[str, Any]:
     if failures:
         raise failures[0]
     return {"rows_added": added, "quarantined": quarantined}
-
-
-def _log(line: str) -> None:
-    print(line, file=sys.stderr)
 
 
 def main() -> int:

@@ -64,6 +64,11 @@ class Site:
         return cls(settings, policy)
 
 
+def log(line: str) -> None:
+    """Tells a person who reads the job's log something; stdout is for its one line of JSON."""
+    print(line, file=sys.stderr)
+
+
 def refuse_failed_checks(result: BuildResult) -> None:
     """Raises CheckFailed with the names of the checks that failed, if any did."""
     if failed := [check for check in result.checks if check.failed]:
@@ -121,7 +126,7 @@ def run(job: str, lock: str, body: Callable[[Site, datetime], dict[str, Any]]) -
         site = Site.load(arguments.config)
         now = parse_instant(arguments.now) if arguments.now else datetime.now(UTC)
     except GoodputError as error:
-        print(f"{job}: {error}", file=sys.stderr)
+        log(f"{job}: {error}")
         return error.exit_code
     started, code = time.monotonic(), GoodputError.exit_code
     try:
@@ -129,7 +134,7 @@ def run(job: str, lock: str, body: Callable[[Site, datetime], dict[str, Any]]) -
             print(json.dumps({"job": job, **body(site, now)}))
         code = 0
     except GoodputError as error:
-        print(f"{job}: {error}", file=sys.stderr)
+        log(f"{job}: {error}")
         code = error.exit_code
     finally:
         beat(textfiles(site.policy), job, code, time.monotonic() - started)

@@ -17,7 +17,7 @@ from goodput.report.history import earlier_weeks
 from goodput.warehouse.build import build
 from goodput.warehouse.trends import trend_rows
 from goodput.window import Window
-from pipelines.job import Site, refuse_failed_checks, run
+from pipelines.job import Site, log, refuse_failed_checks, run
 
 WEEKS = 5  # that the trend shows: this one and four before
 
@@ -29,21 +29,27 @@ def last_week(now: datetime) -> Window:
 
 
 def weekly(site: Site, now: datetime) -> dict[str, Any]:
-    """Builds the week and writes its report."""
+    """Builds the week and writes its report; weeks that it cannot be compared with are named."""
     window = last_week(now)
     lake, params = Lake.open(site.settings.lake), site.settings.params
     result = build(lake, window, as_of=now, params=params)
     archive = Archive(str(site.policy.reports))
     published = list(archive.results().values())
-    files = write_report(
-        result.database,
-        site.policy.reports / str(window.iso_week),
-        trend_rows(lake, result.database, params),
-        earlier_weeks(lake, result.database, WEEKS, params, published),
-    )
+    trends = trend_rows(lake, result.database, params, log)
+    earlier = earlier_weeks(lake, result.database, WEEKS, params, published)
+    left_out = [str(week) for week in earlier.left_out]
+    for week in left_out:
+        log(f"left out of the weeks before: {week}")
+    folder = site.policy.reports / str(window.iso_week)
+    files = write_report(result.database, folder, trends, earlier)
     archive.write_index()
     refuse_failed_checks(result)
-    return {"week": window.iso_week, "report": str(files.html), "checks": len(result.checks)}
+    return {
+        "week": window.iso_week,
+        "report": str(files.html),
+        "checks": len(result.checks),
+        "left_out": left_out,
+    }
 
 
 def main() -> int:

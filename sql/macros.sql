@@ -103,6 +103,20 @@ select
     cluster
 from shaped;
 
+-- Quantiles of spans as metrics in hours: rows of rollups.span_quantiles with the metric that each is.
+create or replace macro in_hours(quantiles) as table
+select
+    metric,
+    cluster,
+    scope,
+    scope_value,
+    span_ms / 3600000 as value,
+    low_ms / 3600000 as low,
+    high_ms / 3600000 as high,
+    event_count,
+    'hours' as unit
+from query_table(quantiles);
+
 -- Ratios of sums, with the 95 % interval of the delete-one jackknife over the jobs or nodes that they
 -- are summed from [5.12]. `parts` has part and whole by metric, cluster, scope, scope_value and owner,
 -- which is null for what belongs to none of them. Fewer than five owners, or owners that do not

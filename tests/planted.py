@@ -3,7 +3,7 @@
 import tomllib
 
 from goodput._resources import catalog_dir
-from goodput.sources.kube_fields import known_kinds
+from goodput.sources.kube_kinds import known_kinds
 
 PASSWORD = "hunter2"
 PLANTED = (

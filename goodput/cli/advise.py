@@ -6,7 +6,7 @@ from dataclasses import astuple, fields
 
 import click
 
-from goodput.cli.common import Context, Number, say
+from goodput.cli.common import Context, Number, output_in, say
 
 _LISTED = 25
 _SHOWN = (
@@ -39,14 +39,7 @@ _SHOWN = (
     help="Share of time in which no failed node shall lack a spare.",
 )
 @click.option("--all", "with_all", is_flag=True, help="Also what is not recommended, and why not.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(("table", "json", "csv")),
-    default="table",
-    show_default=True,
-    help="Form of the rows on stdout.",
-)
+@output_in("table", "json", "csv")
 @click.pass_obj
 def command(
     context: Context, *, price: float | None, spare_target: float, with_all: bool, output: str

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, TextIO
 
 import click
 
-from goodput.cli.common import Context
+from goodput.cli.common import Context, output_in
 from goodput.errors import GoodputError, NoData, SourceUnreachable, UsageError
 
 if TYPE_CHECKING:
@@ -25,14 +25,7 @@ _COLUMNS = ("file", "format", "outcome", "class", "confidence", "steps", "line",
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--tz", help="IANA zone of naive times, such as Europe/Berlin [default: UTC].")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Form of the answer on stdout.",
-)
+@output_in("table", "json")
 @click.pass_obj
 def command(context: Context, files: tuple[str, ...], tz: str | None, output: str) -> None:
     """Say of each log how its run ended, why, and which line shows it; no lake is needed.

@@ -97,14 +97,19 @@ class Number(click.FloatRange):
         return number
 
 
-output_option = click.option(
-    "-o",
-    "--output",
-    type=click.Choice(FORMATS),
-    default="table",
-    show_default=True,
-    help="Form of the rows on stdout.",
-)
+def output_in(*forms: str) -> Callable[[F], F]:
+    """The option that chooses among forms of what a verb prints."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice(forms),
+        default="table",
+        show_default=True,
+        help="Form of the answer on stdout.",
+    )
+
+
+output_option = output_in(*FORMATS)
 
 as_of_option = click.option(
     "--as-of",

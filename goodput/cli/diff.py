@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from goodput.cli.build import parsed_params
-from goodput.cli.common import Context, Instant, chosen_window, window_options
+from goodput.cli.common import Context, Instant, chosen_window, output_in, window_options
 from goodput.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,8 +34,9 @@ _LISTED = 20
 )
 @click.option("--param", "params", multiple=True, metavar="KEY=VALUE", help="Override a parameter.")
 @click.option(
-    "-o", "--output", type=click.Choice(("table", "json")), default="table", show_default=True
+    "--all", "with_all", is_flag=True, help=f"Print all rows, not the first {_LISTED} of a kind."
 )
+@output_in("table", "json")
 @click.pass_obj
 def command(
     context: Context,
@@ -45,6 +46,7 @@ def command(
     week: str | None,
     as_of: tuple[datetime, ...],
     params: tuple[str, ...],
+    with_all: bool,
     output: str,
 ) -> None:
     """Show what a restated window changed between two knowledge times, and which late facts did it.
@@ -65,10 +67,10 @@ def command(
     if output == "json":
         click.echo(json.dumps(json_value(asdict(found)), ensure_ascii=False, indent=1))
     else:
-        _print(found)
+        _print(found, None if with_all else _LISTED)
 
 
-def _print(found: Restatement) -> None:
+def _print(found: Restatement, most: int | None) -> None:
     from goodput.cli.output import print_rows, shown
 
     click.echo(
@@ -86,6 +88,7 @@ def _print(found: Restatement) -> None:
         if not rows:
             continue
         click.echo(f"\n{title}")
-        print_rows(list(rows[0]), [list(row.values()) for row in rows[:_LISTED]], "table")
-        if len(rows) > _LISTED:
-            click.echo(f"… and {len(rows) - _LISTED} more; -o json lists all")
+        listed = rows[:most]
+        print_rows(list(rows[0]), [list(row.values()) for row in listed], "table")
+        if len(rows) > len(listed):
+            click.echo(f"… and {len(rows) - len(listed)} more; --all prints them")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from goodput.cli.common import Context
+from goodput.cli.common import Context, output_in
 
 if TYPE_CHECKING:
     from goodput.warehouse.explain import Explanation
@@ -28,9 +28,7 @@ _SHORT = 10
     epilog="Example: goodput explain llama-70b/2",
 )
 @click.argument("target", metavar="JOB[/ATTEMPT]|NODE")
-@click.option(
-    "-o", "--output", type=click.Choice(("table", "json")), default="table", show_default=True
-)
+@output_in("table", "json")
 @click.pass_obj
 def command(context: Context, target: str, output: str) -> None:
     """Show the timeline of a job or node in the last build, and the reasons of each loss.
@@ -69,6 +67,7 @@ def _print(found: Explanation) -> None:
     names = [name for name in _TIMELINE if found.timeline and name in found.timeline[0]]
     print_rows(names, [[row[name] for name in names] for row in found.timeline], "table")
     for title, losses, lines in (
+        ("Not observed", found.last_looks, _look_lines),
         ("Interruptions", found.interruptions, _interruption_lines),
         ("Outages", found.outages, _outage_lines),
         ("Incidents", found.incidents, _incident_lines),
@@ -90,6 +89,15 @@ def _print_totals(found: Explanation) -> None:
 
     totals = [(row["state"], row["cause"], row["gpu_hours"]) for row in found.totals]
     print_rows(("state", "cause", "gpu_hours"), totals, "table")
+
+
+def _look_lines(row: dict[str, Any]) -> Iterator[str]:
+    from goodput.cli.output import shown
+
+    yield (
+        f"  {shown(row['job'])}/{row['attempt']}: logs of {shown(row['root'])} were last looked at"
+        f" {shown(row['looked_at'])}; what the job did since then is unknown"
+    )
 
 
 def _interruption_lines(row: dict[str, Any]) -> Iterator[str]:

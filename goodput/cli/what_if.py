@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from goodput.cli.common import Context, Number, say
+from goodput.cli.common import Context, Number, output_in, say
 
 if TYPE_CHECKING:
     from goodput.warehouse.whatif import StateChange
@@ -44,14 +44,7 @@ _SHOWN = _NAMES[:5]
     "--without-node", "nodes", multiple=True, metavar="NODE", help="A node that never fails."
 )
 @click.option("--job", help="The only job whose checkpoints and restarts change.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(("table", "json", "csv")),
-    default="table",
-    show_default=True,
-    help="Form of the rows on stdout.",
-)
+@output_in("table", "json", "csv")
 @click.pass_obj
 def command(
     context: Context,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import zlib
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import zstandard
 from isal import isal_zlib
@@ -32,7 +32,17 @@ def unpacked(raw: IO[bytes]) -> io.BufferedReader:
         buffered = io.BufferedReader(_Zstd(buffered), BLOCK_BYTES)
     if _begins_as_utf16(buffered):
         return io.BufferedReader(_Utf16(buffered))
+    skip_mark(buffered)
     return buffered
+
+
+def skip_mark(stream: io.BufferedReader[Any]) -> None:
+    """Reads past the byte order mark that editors may put before UTF-8."""
+    try:
+        if stream.peek(3)[:3] == codecs.BOM_UTF8:
+            stream.read(3)
+    except DAMAGE:
+        pass  # the reader will meet it again
 
 
 def _begins_as_utf16(stream: io.BufferedReader) -> bool:

@@ -22,17 +22,24 @@ from goodput.report.rounding import (
 Row = dict[str, Any]
 
 BASELINE = "base.overhead"
+TOTALS = ("paid", "productive", "lost", "overhead", "unclaimed")
 
 
 @dataclass(frozen=True)
 class Account:
-    """Rows with `shown_gpu_hours`, and the four totals that make up what was paid for."""
+    """Rows with `shown_gpu_hours`, and the four totals that make up what was paid for.
+
+    Attributes:
+        totals: exact GPU-hours.
+        shown: the same as they are printed.
+    """
 
     decimals: int
     steps: list[Row]
     classes: list[Row]
     mechanisms: list[Row]
     totals: dict[str, float]
+    shown: dict[str, float]
 
 
 def make_account(
@@ -59,19 +66,19 @@ def make_account(
     rest_ms = paid_ms - productive_ms - lost_ms - overhead_ms
     lost, overhead, rest = apportion([lost_ms, overhead_ms, rest_ms], paid - productive)
     class_ticks = _split_classes(classes, lost, overhead)
-    ticks = {
-        "paid": paid,
-        "productive": productive,
-        "lost": lost,
-        "overhead": overhead,
-        "unclaimed": rest,
-    }
+    exact = (paid_ms, productive_ms, lost_ms, overhead_ms, rest_ms)
+    ticks = (paid, productive, lost, overhead, rest)
     return Account(
         decimals=decimals,
         steps=[_show_step(step, amount, decimals) for step, amount in steps],
         classes=[_show(row, class_ticks[row["class"]], decimals) for row in classes],
         mechanisms=_show_mechanisms(mechanisms, class_ticks, decimals),
-        totals={name: hours_of(amount, decimals) for name, amount in ticks.items()},
+        totals={
+            name: amount / UNITS_PER_GPU_HOUR for name, amount in zip(TOTALS, exact, strict=True)
+        },
+        shown={
+            name: hours_of(amount, decimals) for name, amount in zip(TOTALS, ticks, strict=True)
+        },
     )
 
 

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from goodput._files import replace_text
+from goodput._files import local_path, replace_text
 from goodput.errors import SourceUnreachable
 from goodput.report.history import summarise
 from goodput.report.index import render_index
 from goodput.report.write import RENDERERS
-from goodput.stores import ObjectStore, local_path
+from goodput.stores import ObjectStore
 
 Row = dict[str, Any]
 

@@ -99,19 +99,21 @@ def _scope(report: Row) -> str:
     window = report["window"]
     clusters = ", ".join(words.clean(cluster) for cluster in report["clusters"])
     return (
-        f"{clusters}; {words.full_instant(window['start'])} to {words.full_instant(window['end'])},"
-        f" as known {words.full_instant(report['as_of'])}"
+        f"{clusters}; {words.exact_instant(window['start'])}"
+        f" to {words.exact_instant(window['end'])}, as known {words.full_instant(report['as_of'])}"
     )
 
 
 def _goodput(headline: Row, change: str) -> Fact:
-    goodput, decimals = headline["goodput"], headline["decimals"]
+    goodput, decimals, shown = (
+        headline[name] for name in ("goodput", "decimals", "shown_gpu_hours")
+    )
     value = words.percent(goodput["paid"])
     if goodput["is_interval"]:
         value = words.between(goodput["low"], goodput["high"])
     amount = (
-        f"{words.hours(headline['productive_gpu_hours'], decimals)} of "
-        f"{words.hours(headline['paid_gpu_hours'], decimals)} GPU-hours"
+        f"{words.hours(shown['productive'], decimals)} of "
+        f"{words.hours(shown['paid'], decimals)} GPU-hours"
     )
     spread = ""
     if goodput.get("spread_low") is not None and goodput.get("spread_high") is not None:
@@ -127,13 +129,15 @@ def _demanded(goodput: Row, change: str) -> Fact:
 
 
 def _lost(headline: Row) -> Fact:
-    decimals, paid = headline["decimals"], headline["paid_gpu_hours"]
+    decimals, shown, paid = (
+        headline[name] for name in ("decimals", "shown_gpu_hours", "paid_gpu_hours")
+    )
     lost, money = headline["lost_gpu_hours"], headline.get("money")
-    value = words.hours(lost, decimals)
+    value = words.hours(shown["lost"], decimals)
     dollars = f"{words.money(money['lost_dollars'])}; " if money else ""
     note = (
         f"{dollars}{words.percent(lost / paid if paid else 0)} of paid; "
-        f"{words.hours(headline['overhead_gpu_hours'], decimals)} more are normal overhead"
+        f"{words.hours(shown['overhead'], decimals)} more are normal overhead"
     )
     return Fact("GPU-hours lost", value, note)
 
@@ -162,8 +166,8 @@ def _pool(pool: Row, several: bool) -> Fact:
     place = f" ({words.clean(pool['cluster'])})" if several else ""
     verdict = {"met": "meets {}", "missed": "below {}"}.get(pool["verdict"], "")
     note = _joined(
-        f"{words.hours(pool['not_ok_node_hours'])} node-hours not fit,"
-        f" {words.hours(pool['budget_node_hours'])} allowed",
+        f"{words.amount(pool['not_ok_node_hours'])} node-hours not fit,"
+        f" {words.amount(pool['budget_node_hours'])} allowed",
         verdict.format(words.percent(pool["objective"], 2)),
     )
     label = f"Availability {words.clean(pool['pool'])}{place}"

@@ -39,10 +39,10 @@ def make_headline(
     """
     fleet = _fleet_metrics(metrics)
     topics = {row["topic"]: row for row in not_observed}
-    totals = account.totals
     headline: Row = {
         "decimals": account.decimals,
-        **{f"{name}_gpu_hours": hours for name, hours in totals.items()},
+        **{f"{name}_gpu_hours": hours for name, hours in account.totals.items()},
+        "shown_gpu_hours": account.shown,
         "goodput": _goodput(fleet, topics),
         "top_causes": _top_causes(account),
         "job_success": judge_success(fleet.get("job_success"), objectives.get("job_success")),
@@ -247,10 +247,9 @@ def _coverage(topics: dict[str, Row], limit: float | None) -> Row:
 
 def make_sentence(headline: Row) -> str:
     """The week in words, from the numbers of the same headline."""
-    decimals = headline["decimals"]
-    paid, productive = headline["paid_gpu_hours"], headline["productive_gpu_hours"]
+    decimals, shown = headline["decimals"], headline["shown_gpu_hours"]
     text = (
-        f"Of {paid:,.{decimals}f} GPU-hours paid for, {productive:,.{decimals}f} "
+        f"Of {shown['paid']:,.{decimals}f} GPU-hours paid for, {shown['productive']:,.{decimals}f} "
         "became training progress that was kept."
     )
     return f"{text} {_lost_sentence(headline)}{_unknown_sentence(headline)}"
@@ -259,7 +258,7 @@ def make_sentence(headline: Row) -> str:
 def _lost_sentence(headline: Row) -> str:
     if not headline["top_causes"]:
         return "Nothing was lost beyond normal overhead."
-    decimals, lost = headline["decimals"], headline["lost_gpu_hours"]
+    decimals, lost = headline["decimals"], headline["shown_gpu_hours"]["lost"]
     first = headline["top_causes"][0]
     share = f"the largest part, {first['shown_gpu_hours']:,.{decimals}f}, to"
     if first["shown_gpu_hours"] == lost:

@@ -72,6 +72,7 @@ def _environment(folder: Path, *, autoescape: bool) -> jinja2.Environment:
     )
     environment.filters |= {
         "hours": words.hours,
+        "amount": words.amount,
         "count": words.count,
         "counted": words.counted,
         "percent": words.percent,
@@ -83,6 +84,7 @@ def _environment(folder: Path, *, autoescape: bool) -> jinja2.Environment:
         "clock": words.clock,
         "day": words.day,
         "full_instant": words.full_instant,
+        "exact_instant": words.exact_instant,
         "clean": words.clean,
         "md": words.markdown,
     }

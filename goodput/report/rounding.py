@@ -29,11 +29,11 @@ def apportion(amounts: Sequence[int], total: int) -> list[int]:
 
 
 def decimals_for(unit_ms: int) -> int:
-    """Decimals of a GPU-hour that show about four digits of an amount this large; 0 to 3."""
-    for decimals, floor in enumerate((1000, 100, 10)):
-        if unit_ms >= floor * UNITS_PER_GPU_HOUR:
-            return decimals
-    return 3
+    """Decimals of a GPU-hour that show about four digits of an amount this large; 0 to 9."""
+    if unit_ms == 0:
+        return 3
+    floor = 1000 * UNITS_PER_GPU_HOUR
+    return next((decimals for decimals in range(9) if unit_ms * 10**decimals >= floor), 9)
 
 
 def ticks_of(unit_ms: int, decimals: int) -> int:

@@ -32,7 +32,7 @@ def make_view(report: Mapping[str, Any]) -> dict[str, Any]:
         "waterfall": waterfall_figure(
             report["waterfall"],
             report["state_groups"],
-            headline["paid_gpu_hours"],
+            headline["shown_gpu_hours"]["paid"],
             headline["decimals"],
         ),
         "classes": classes_figure(report["lost_classes"], headline["decimals"]),

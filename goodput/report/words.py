@@ -22,6 +22,14 @@ def hours(value: float | None, decimals: int = 1) -> str:
     return NOTHING if value is None else f"{value:,.{decimals}f}"
 
 
+def amount(value: float | None) -> str:
+    """An amount with one digit, or as many more as it takes for something not to be nothing."""
+    if not value:
+        return hours(value)
+    decimals = next((digits for digits in (1, 2, 3) if round(value, digits)), None)
+    return "<0.001" if decimals is None else hours(value, decimals)
+
+
 def count(value: float | None) -> str:
     """A whole number, or a dash."""
     return NOTHING if value is None else f"{value:,.0f}"
@@ -94,15 +102,29 @@ def full_instant(value: str) -> str:
     return f"{datetime.fromisoformat(value):%Y-%m-%d %H:%M} UTC"
 
 
+def exact_instant(value: str) -> str:
+    """The same with seconds and milliseconds where it has some, as the end of a window may."""
+    moment = datetime.fromisoformat(value)
+    return f"{moment:%Y-%m-%d} {_time_of_day(moment, moment)} UTC"
+
+
+def _time_of_day(moment: datetime, other: datetime) -> str:
+    """As fine as it takes to tell both instants apart from their neighbours."""
+    if moment.microsecond or other.microsecond:
+        return moment.time().isoformat("milliseconds")
+    return f"{moment:%H:%M:%S}" if moment.second or other.second else f"{moment:%H:%M}"
+
+
 def span(start: str, end: str) -> str:
     """Two RFC 3339 instants as a period, the date once if it is one: `2 Mar 2026, 00:00–00:50`."""
     first, last = datetime.fromisoformat(start), datetime.fromisoformat(end)
     date = f"{first.day} {first:%b %Y}"
+    begin, end = _time_of_day(first, last), _time_of_day(last, first)
     if first.date() == last.date():
-        return f"{date}, {first:%H:%M}–{last:%H:%M}"
+        return f"{date}, {begin}–{end}"
     if first.time() == last.time():
         return f"{date} – {last.day} {last:%b %Y}"
-    return f"{date} {first:%H:%M} – {last.day} {last:%b %Y} {last:%H:%M}"
+    return f"{date} {begin} – {last.day} {last:%b %Y} {end}"
 
 
 def markdown(value: Any, limit: int = NAME_LIMIT) -> str:

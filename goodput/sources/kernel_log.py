@@ -21,7 +21,7 @@ from goodput._resources import catalog_dir
 from goodput.errors import UsageError
 from goodput.logs.clock import LogClock, zone_named
 from goodput.logs.gate import Gate, make_gate
-from goodput.logs.reading import BlockReader, ByteSource
+from goodput.logs.reading import Block, BlockReader, ByteSource
 from goodput.logs.regex import Match
 from goodput.logs.signatures import Signature, SignatureSet, excerpt, load_signatures
 from goodput.sources.artefact import (
@@ -125,7 +125,7 @@ def read(stream: BinaryIO, hints: Hints) -> dict[str, list[Row]]:
     reader = _Reader(hints)
     blocks = BlockReader(cast(ByteSource, _readable(stream)))
     for block in blocks:
-        _read_block(block.data, block.line, reader)
+        _read_block(block, reader)
     for flaw in blocks.flaws:
         reader.refuse(flaw.line, flaw.value or None, flaw.reason, flaw.column or None)
     return {TABLE: reader.rows, "quarantine": [*reader.refused, *reader.summary()]}
@@ -137,15 +137,14 @@ def _readable(stream: BinaryIO) -> BinaryIO:
     return cast(BinaryIO, BufferedReader(cast(Any, stream)))
 
 
-def _read_block(data: bytes, first_line: int, reader: _Reader) -> None:
-    position, line = 0, first_line
-    for start, end, literals in _gate().candidates(data):
-        line += data.count(b"\n", position, start)
-        position = start
-        text = data[start:end]
-        found = _signatures().search(text, literals)
+def _read_block(block: Block, reader: _Reader) -> None:
+    lines, literals = _gate().candidates(block)
+    places = zip(lines.starts.tolist(), lines.ends.tolist(), lines.numbers.tolist(), strict=True)
+    for (start, end, number), present in zip(places, literals, strict=True):
+        text = block.data[start:end]
+        found = _signatures().search(text, present)
         if found is not None:
-            reader.take(text, line, *found)
+            reader.take(text, number, *found)
 
 
 @dataclass

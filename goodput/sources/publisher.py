@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from goodput.contract import quoted, raw_table
+from goodput.contract import quoted, raw_table, raw_tables
 from goodput.lake import Lake, new_run_id
 from goodput.logs.redact import redact
 from goodput.rows import Columns, load
@@ -21,6 +21,7 @@ QUARANTINE = "quarantine"
 _FREE_TEXT = {
     "collector_gaps": ("reason",),
     "evidence": ("value",),
+    "log_lists": ("reason",),
     "quarantine": ("column_name", "value", "reason"),
 }
 _LOADED, _FRAME = "loaded rows", "rows of a frame"
@@ -80,6 +81,7 @@ class Publisher:
             check_rows: rows that are checked together, as each check costs some time.
             publish_rows: rows that are published together.
         """
+        raw_tables()  # reads the DDL in a session of its own, whose memory is free again for ours
         self.con = connect()
         self.rows_taken = 0
         self.rows_added: dict[str, int] = {}

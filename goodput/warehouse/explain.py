@@ -9,31 +9,12 @@ from typing import Any
 import duckdb
 
 from goodput.errors import UsageError
-from goodput.texts import did_you_mean
+from goodput.warehouse.named import find, known, unknown
 
 Row = dict[str, Any]
 
 _ATTEMPT = re.compile(r"(?P<job>.+)/(?P<attempt>-?\d{1,9})", re.DOTALL | re.ASCII)
 _GPU_HOURS = "sum(unit_ms) / (5040 * 3600000.0)"
-
-_JOBS = """
-    select distinct cluster, job as key from ledger.gpu_time where job = $name
-    union
-    select cluster, job from staged.jobs where job = $name or name = $name
-    or concat(namespace, '/', name) = $name
-    order by all
-"""
-
-_NODES = """
-    select distinct cluster, node_uid as key from ledger.gpu_time
-    where node_uid = $name or node_name = $name
-    order by all
-"""
-
-_NAMES = """
-    select distinct unnest([job, node_uid, node_name]) as name from ledger.gpu_time
-    union select name from staged.jobs
-"""
 
 # First what each device did without a break, then devices that did the same at the same time as one
 # line. Two pods may share a device, so pieces of a device may overlap.
@@ -152,6 +133,14 @@ _SLOW_SEGMENTS = """
     order by started_at, job, attempt
 """
 
+_LAST_LOOKS = """
+    select job, attempt, root, looked_at
+    from staged.log_looks, meta.build
+    where {filter} and ($attempt::integer is null or attempt = $attempt)
+    and looked_at < least(as_of, window_end)
+    order by job, attempt
+"""
+
 _SUSPICIONS = """
     select gangs_with, slow_with, gangs_without, slow_without, p_value
     from intervals.slow_suspects where cluster = $cluster and node_uid = $key
@@ -193,6 +182,7 @@ class Explanation:
         outages: for a node, when it was not available, each with its `conditions`.
         incidents: what its interruptions and outages were part of, and what else was.
         slow_segments: when its steps, or those it is suspected to hold up, were slow.
+        last_looks: for a job, when its logs were last looked at, if the window goes on after it.
         suspicions: for a node, in how many gangs with it and without it steps were slow.
     """
 
@@ -209,6 +199,7 @@ class Explanation:
     slow_segments: list[Row] = field(default_factory=list)
     suspicions: list[Row] = field(default_factory=list)
     sums: list[Row] = field(default_factory=list)
+    last_looks: list[Row] = field(default_factory=list)
 
     def _repr_html_(self) -> str:
         from goodput.warehouse.explanation_html import explanation_html
@@ -223,17 +214,13 @@ def explain(con: duckdb.DuckDBPyConnection, target: str) -> Explanation:
         UsageError: nothing in the build has that name, or several things have it.
     """
     matches: list[tuple[str, int | None, tuple[str, str]]]
-    matches = [("job", None, match) for match in _find(con, _JOBS, target)]
+    matches = [("job", None, match) for match in find(con, "job", target)]
     if not matches and (named := _ATTEMPT.fullmatch(target)):
         number = int(named["attempt"])
-        matches = [("job", number, match) for match in _find(con, _JOBS, named["job"])]
-    matches = matches or [("node", None, match) for match in _find(con, _NODES, target)]
+        matches = [("job", number, match) for match in find(con, "job", named["job"])]
+    matches = matches or [("node", None, match) for match in find(con, "node", target)]
     if not matches:
-        known = [name for (name,) in con.execute(_NAMES).fetchall() if name is not None]
-        raise UsageError(
-            f"no job or node {target!r} in the window that was built last"
-            + did_you_mean(target, known)
-        )
+        raise unknown("job or node", target, known(con, "job", "node"))
     if len(matches) > 1:
         listing = ", ".join(f"{key} in {cluster}" for _, _, (cluster, key) in matches)
         raise UsageError(f"{target!r} names several: {listing}; give the key of one")
@@ -241,6 +228,8 @@ def explain(con: duckdb.DuckDBPyConnection, target: str) -> Explanation:
     found = _explain(con, kind, cluster, key, attempt)
     if attempt is not None and not found.timeline and not found.interruptions:
         raise UsageError(f"job {key!r} has no attempt {attempt} in the window that was built last")
+    if kind == "node" and not found.timeline:
+        raise UsageError(f"node {key!r} was not paid for in the window that was built last")
     return found
 
 
@@ -275,6 +264,7 @@ def _explain(
         slow_segments=ask(_SLOW_SEGMENTS),
         suspicions=[] if is_job else ask(_SUSPICIONS),
         sums=ask(_SUMS),
+        last_looks=ask(_LAST_LOOKS) if is_job else [],
     )
 
 
@@ -289,10 +279,6 @@ def _outages(con: duckdb.DuckDBPyConnection, binding: Row) -> list[Row]:
         span = {name: outage[name] for name in ("started_at", "ended_at")}
         outage["conditions"] = _rows(con, _CONDITIONS, {**binding, **span})
     return outages
-
-
-def _find(con: duckdb.DuckDBPyConnection, query: str, name: str) -> list[tuple[str, str]]:
-    return con.execute(query, {"name": name}).fetchall()
 
 
 def _rows(con: duckdb.DuckDBPyConnection, query: str, binding: Row) -> list[Row]:

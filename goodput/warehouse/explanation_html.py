@@ -45,6 +45,7 @@ _TIMELINE = (
     "nodes",
     "gpu_hours",
 )
+_LAST_LOOK = ("job", "attempt", "root", "looked_at")
 _OUTAGE = ("started_at", "ended_at", "gpu", "class", "planned", "action", "lost_gpu_hours")
 _SLOW = (
     "started_at",
@@ -81,6 +82,7 @@ def _losses(found: Explanation) -> Iterator[Markup]:
         name = f"Evidence: {row['job']}/{row['attempt']}, {len(row['evidence'])} observations"
         yield _folded(name, row["evidence"], _EVIDENCE)
     for title, rows, columns in (
+        ("Logs were looked at last", found.last_looks, _LAST_LOOK),
         ("Outages", found.outages, _OUTAGE),
         ("Slow steps", found.slow_segments, _SLOW),
     ):

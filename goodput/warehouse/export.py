@@ -9,10 +9,10 @@ from typing import Any
 
 import duckdb
 
-from goodput.errors import UsageError
 from goodput.exported import metric_families, own_families
 from goodput.exposition import Family, exposition
 from goodput.warehouse.connection import connect
+from goodput.warehouse.named import unknown
 from goodput.warehouse.results import select_metrics
 
 
@@ -57,8 +57,9 @@ def of_scopes(families: Iterable[Family], scopes: Collection[str]) -> list[Famil
     known = {
         labels["scope"] for family in families for labels, _ in family.samples if "scope" in labels
     }
-    if unknown := sorted(set(scopes) - known):
-        raise UsageError(f"there is no scope {unknown[0]!r}; known are {', '.join(sorted(known))}")
+    for scope in scopes:
+        if scope not in known:
+            raise unknown("scope", scope, known)
     return [
         replace(
             family,

@@ -10,7 +10,8 @@ from goodput.warehouse.models import Model
 def gather(con: duckdb.DuckDBPyConnection, models: list[Model]) -> None:
     """Makes the view gathered.<table> of every raw table.
 
-    observed.<table>_<origin> feeds <table>: a new source is new files and touches no other.
+    observed.<table>_<origin> feeds <table>: a new source is new files and touches no other. Columns
+    that a feed has nothing to say in are not in it, and null.
     """
     con.execute("create schema if not exists gathered")
     observed = [model for model in models if model.schema == "observed"]

@@ -15,8 +15,8 @@ import duckdb
 
 from goodput._resources import resource_dir
 from goodput.errors import NoData, UsageError
-from goodput.texts import did_you_mean
 from goodput.warehouse.build import restore_variables
+from goodput.warehouse.named import require
 
 UNITS_PER_GPU_HOUR = 5040 * 3_600_000
 PRODUCTIVE = "A.productive."
@@ -119,35 +119,17 @@ def _refuse_odd(change: Change) -> None:
 
 
 def _nodes(con: duckdb.DuckDBPyConnection, name: str) -> list[str]:
-    found = con.execute(
-        "select node_uid from staged.nodes where node_uid = $1 or name = $1", [name]
-    ).fetchall()
-    if not found:
-        known = con.execute("select distinct unnest([name, node_uid]) from staged.nodes").fetchall()
-        raise UsageError(
-            f"no node of the build is named {name!r}"
-            + (did_you_mean(name, (text for (text,) in known if text)) or "; see staged.nodes")
-        )
-    return [uid for (uid,) in found]
+    return [uid for _, uid in require(con, "node", name)]
 
 
 def _job(con: duckdb.DuckDBPyConnection, name: str | None) -> str | None:
     if name is None:
         return None
-    found = con.execute(
-        "select job from staged.jobs where job = $1 or name = $1 order by job", [name]
-    ).fetchall()
-    if len(found) > 1:
-        keys = ", ".join(key for (key,) in found[:5])
-        raise UsageError(f"several jobs are named {name!r}; give the key of one: {keys}")
-    if not found:
-        known = con.execute("select distinct unnest([name, job]) from staged.jobs").fetchall()
-        raise UsageError(
-            f"no job of the build is named {name!r}"
-            + (did_you_mean(name, (text for (text,) in known if text)) or "; see staged.jobs")
-        )
-    key: str = found[0][0]
-    return key
+    keys = [key for _, key in require(con, "job", name)]
+    if len(keys) > 1:
+        listing = ", ".join(keys[:5])
+        raise UsageError(f"several jobs are named {name!r}; give the key of one: {listing}")
+    return keys[0]
 
 
 def _spares(

@@ -10,7 +10,12 @@ with newest as (
     qualify row_number() over (
         partition by cluster, uid
         order by
-            count desc, last_at desc, resource_version desc nulls last, ingested_at desc nulls last
+            count desc,
+            last_at desc,
+            resource_version desc nulls last,
+            ingested_at desc nulls last,
+            run_id desc nulls last,
+            row_id
     ) = 1
 ),
 

@@ -232,9 +232,7 @@ select
     joined.gpu_model,
     joined.topology,
     joined.ingested_at,
-    joined.ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    joined.ingested_from
 from joined
 left join catalog.instance_types as expected on joined.instance_type = expected.instance_type
 asof left join lost

@@ -117,7 +117,6 @@ followed as (
 select
     followed.cluster,
     followed.node_uid,
-    cast(null as integer) as gpu,
     followed.type,
     followed.status,
     followed.reason,
@@ -128,11 +127,8 @@ select
         else followed.occurred_at
     end as t,
     followed.resource_version as rv,
-    cast(null as varchar) as class,
     followed.ingested_at,
-    followed.ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    followed.ingested_from
 from followed
 inner join observed.nodes_kube as node using (cluster, node_uid)
 where not (

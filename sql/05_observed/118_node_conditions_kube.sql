@@ -102,11 +102,7 @@ select
     ended_at as "to",
     'gpu.other' as class,
     true as blocking,
-    false as degrade,
-    cast(null as timestamptz) as ingested_at,
-    cast(null as varchar) as ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    false as degrade
 from device_taints
 
 union all
@@ -122,9 +118,5 @@ select
     ended_at,
     'gpu.lost',
     true,
-    false,
-    null,
-    null,
-    null,
-    null
+    false
 from lost_devices

@@ -66,7 +66,6 @@ select
     cast(attempt as integer) as attempt,
     node_uid,
     gpus,
-    cast(null as integer[]) as devices,
     share,
     role,
     cast(case when slot_index is not null then gang_rank end as integer) as rank,
@@ -90,7 +89,5 @@ select
         when next_began_at is null and terminated_at is null and deleted_at is null then missing_at
     end as gone_by,
     ingested_at,
-    ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    ingested_from
 from ranked

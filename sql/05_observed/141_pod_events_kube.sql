@@ -7,12 +7,8 @@ select
     event.pod_uid,
     'bound' as kind,
     event.first_at as t,
-    cast(null as integer) as exit_code,
-    cast(null as varchar) as reason,
     event.ingested_at,
-    event.ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    event.ingested_from
 from observed.event_objects as event
 semi join observed.gpu_pods as pod on event.cluster = pod.cluster and event.pod_uid = pod.pod_uid
 where event.reason = 'Scheduled'
@@ -24,11 +20,7 @@ select
     pod_uid,
     'deleted',
     deleted_at,
-    null,
-    null,
     ingested_at,
-    ingested_from,
-    null,
-    null
+    ingested_from
 from observed.gpu_pods
 where deleted_at is not null

@@ -129,15 +129,12 @@ select
             )
     end as ended_at,
     coalesce(meaning.lineage, decided.pod_lineage) as lineage,
-    cast(null as boolean) as instrumented,
     decided.name,
     decided.namespace,
     coalesce(meaning.team, decided.pod_team) as team,
     decided.submitted_at,
     decided.owner_kind,
     decided.ingested_at,
-    decided.ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    decided.ingested_from
 from decided
 left join object_meanings as meaning using (cluster, job)

@@ -189,18 +189,12 @@ select
         when is_clean then 'succeeded'
         else 'failed'
     end as outcome,
-    cast(null as bigint) as resume_step,
     -- What was asked for; of an attempt that is over, members nobody saw cannot be waited for.
     cast(
         case
             when is_open then min_members when min_members > 0 then least(min_members, members)
         end as integer
     ) as min_members,
-    cast(null as varchar) as restart_kind,
-    cast(null as integer) as world,
-    cast(null as varchar) as config,
     ingested_at,
-    ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    ingested_from
 from ended

@@ -232,9 +232,7 @@ select
     numbered.ended_at as "to",
     numbered.is_suspended as suspended,
     numbered.ingested_at,
-    numbered.ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    numbered.ingested_from
 from numbered
 inner join attempts_before using (wait)
 left join selected_pools using (wait)

@@ -151,27 +151,13 @@ select
     concat_ws('#', held.uid, nodes.node_uid, epoch_ms(free.free_from)) as pod_uid,
     held.name,
     held.namespace,
-    cast(null as varchar) as job,
-    cast(null as integer) as attempt,
     nodes.node_uid,
     cast(held.gpus as integer) as gpus,
-    cast(null as integer[]) as devices,
-    cast(null as varchar) as share,
     'reserved' as role,
-    cast(null as integer) as rank,
     free.free_from as bound_at,
-    cast(null as timestamptz) as running_at,
-    cast(null as timestamptz) as terminated_at,
     nullif(free.free_to, 'infinity') as released_at,
-    cast(null as integer) as exit_code,
-    cast(null as varchar) as reason,
-    cast(null as varchar) as disruption,
-    cast(null as timestamptz) as last_seen,
-    cast(null as timestamptz) as gone_by,
     held.ingested_at,
-    held.ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    held.ingested_from
 from held
 inner join free using (cluster, uid, started_at)
 asof inner join nodes

@@ -253,22 +253,12 @@ select
     source,
     value,
     coalesce(node_uid, pod_node_uid) as node_uid,
-    cast(null as integer) as gpu,
     coalesce(attempt_pod_uid, pod_uid) as pod_uid,
     coalesce(job, pod_job) as job,
     coalesce(pod_attempt, job_attempt) as attempt,
     rank,
-    cast(null as varchar) as reason,
     type,
-    cast(null as timestamptz) as "from",
-    cast(null as timestamptz) as "to",
-    cast(null as varchar) as class,
-    origin,
-    cast(null as bigint) as origin_line,
-    cast(null as timestamptz) as ingested_at,
-    cast(null as varchar) as ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    origin
 from of_jobs
 where t is not null
 -- Pods without GPUs matter to nobody here.

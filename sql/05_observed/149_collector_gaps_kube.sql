@@ -71,9 +71,5 @@ spans as (
 )
 
 select
-    *,
-    cast(null as timestamptz) as ingested_at,
-    cast(null as varchar) as ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    *
 from spans

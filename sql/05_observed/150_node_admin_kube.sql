@@ -352,11 +352,7 @@ select
     actions.is_ordered and sick.node_uid is null as planned,
     case when not actions.is_ordered then 'host.kernel' end as class,
     actions.started_at as "from",
-    actions.ended_at as "to",
-    cast(null as timestamptz) as ingested_at,
-    cast(null as varchar) as ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    actions.ended_at as "to"
 from actions
 left join sick using (cluster, node_uid, started_at)
 where actions.started_at is not null and actions.ended_at is distinct from actions.started_at

@@ -49,14 +49,10 @@ pairs as (
 
 select
     cluster,
-    cast(null as varchar) as job,
-    cast(null as integer) as attempt,
     node_uid,
     median(offset_ms) / 1000 as offset_s,
     min(ingested_at) as ingested_at,
-    min(ingested_from) as ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    min(ingested_from) as ingested_from
 from pairs
 group by cluster, node_uid
 having

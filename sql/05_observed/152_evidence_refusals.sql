@@ -37,13 +37,6 @@ select
     'event' as source,
     'NodeRepairBlocked' as value,
     event.node_uid,
-    cast(null as integer) as gpu,
-    cast(null as varchar) as pod_uid,
-    cast(null as varchar) as job,
-    cast(null as integer) as attempt,
-    cast(null as integer) as rank,
-    cast(null as varchar) as reason,
-    cast(null as varchar) as type,
     case
         when
             epoch_ms(steps.refused_at) - epoch_ms(steps.refused_before)
@@ -52,13 +45,7 @@ select
         else steps.refused_at
     end as "from",
     steps.refused_at as "to",
-    cast(null as varchar) as class,
-    'event ' || coalesce(event.namespace || '/', '') || event.name as origin,
-    cast(null as bigint) as origin_line,
-    cast(null as timestamptz) as ingested_at,
-    cast(null as varchar) as ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    'event ' || coalesce(event.namespace || '/', '') || event.name as origin
 from steps
 inner join observed.event_objects as event using (cluster, uid)
 where event.node_uid is not null and steps.refused_before is not null

@@ -66,7 +66,6 @@ select
     united.kind,
     united.started_at as start,
     united.ended_at as "end",
-    cast(null as varchar) as class,
     united.ingested_at,
     united.ingested_from,
     united.run_id,

@@ -61,12 +61,9 @@ select
     cluster,
     job,
     attempt,
-    cast(null as varchar) as node_uid,
     median(offset_ms) / 1000 as offset_s,
     min(ingested_at) as ingested_at,
-    min(ingested_from) as ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    min(ingested_from) as ingested_from
 from proven
 group by cluster, job, attempt
 having

@@ -147,7 +147,6 @@ select
     phases.kind,
     phases.started_at as start,
     max(phases.ended_at) as "end",
-    cast(null as varchar) as class,
     sources.ingested_at,
     sources.ingested_from,
     sources.run_id,

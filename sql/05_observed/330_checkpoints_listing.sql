@@ -123,13 +123,11 @@ matched as (
 select
     cluster,
     coalesce(job, matched_job) as job,
-    cast(null as integer) as attempt,
     step,
     date_trunc('milliseconds', first_written_at) as write_start,
     case
         when is_complete then date_trunc('milliseconds', coalesce(committed_at, last_written_at))
     end as committed_at,
-    cast(null as timestamptz) as invalid_at,
     path,
     bytes,
     date_trunc('milliseconds', deleted_at) as deleted_at,

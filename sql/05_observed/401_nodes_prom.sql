@@ -32,7 +32,6 @@ select
     sampled.cluster,
     sampled.name as node_uid,
     sampled.name,
-    cast(null as varchar) as pool,
     cast(sampled.gpus as integer) as gpus,
     sampled.registered_at,
     sampled.registered_at as ready_at,
@@ -43,15 +42,8 @@ select
             then sampled.last_at
     end as deleted_at,
     sampled.registered_at as paid_from,
-    cast(null as timestamptz) as paid_to,
-    cast(null as varchar) as replaces_cause,
-    cast(null as varchar) as instance_type,
-    cast(null as varchar) as gpu_model,
-    cast(null as varchar) as topology,
     sampled.ingested_at,
-    sampled.ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    sampled.ingested_from
 from sampled
 anti join known using (cluster)
 where sampled.name is not null and sampled.gpus between 1 and 16384

@@ -13,14 +13,11 @@ with lives as (
         min(least(registered_at, paid_from)) as born_at,
         max(coalesce(deleted_at, paid_to)) as gone_at
     from (
-        select cluster, name, node_uid, gpus, registered_at, paid_from, deleted_at, paid_to
-        from raw.nodes
-        union all
-        select cluster, name, node_uid, gpus, registered_at, paid_from, deleted_at, paid_to
-        from observed.nodes_kube
-        union all
-        select cluster, name, node_uid, gpus, registered_at, paid_from, deleted_at, paid_to
-        from observed.nodes_prom
+        select * from raw.nodes
+        union all by name
+        select * from observed.nodes_kube
+        union all by name
+        select * from observed.nodes_prom
     )
     where name is not null
     group by cluster, name, node_uid

@@ -96,7 +96,6 @@ told as (
         t as started_at,
         lead(t) over (partition by cluster, node_uid, type order by t, rv) as ended_at
     from observed.node_condition_events_kube
-    where gpu is null
 ),
 
 news as (
@@ -200,11 +199,7 @@ select
     started_at as "from",
     ended_at as "to",
     case when type = 'DevicePluginUnhealthy' then 'gpu.lost' end as class,
-    cast(null as boolean) as blocking,
-    cast(null as boolean) as degrade,
     ingested_at,
-    ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    ingested_from
 from together
 where ended_at is null or ended_at > started_at

@@ -72,14 +72,10 @@ select
     news.cluster,
     news.node_uid,
     'cordon' as kind,
-    cast(null as varchar) as action,
     sick.node_uid is null as planned,
-    cast(null as varchar) as class,
     news.started_at as "from",
     news.ended_at as "to",
     news.ingested_at,
-    news.ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    news.ingested_from
 from news
 left join sick using (cluster, node_uid, started_at)

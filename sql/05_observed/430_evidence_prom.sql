@@ -128,19 +128,7 @@ select
     value,
     node_uid,
     gpu,
-    cast(null as varchar) as pod_uid,
-    cast(null as varchar) as job,
-    cast(null as integer) as attempt,
-    cast(null as integer) as rank,
-    cast(null as varchar) as reason,
-    cast(null as varchar) as type,
-    cast(null as timestamptz) as "from",
-    cast(null as timestamptz) as "to",
-    cast(null as varchar) as class,
     'prometheus' as origin,
-    cast(null as bigint) as origin_line,
     ingested_at,
-    ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    ingested_from
 from signs

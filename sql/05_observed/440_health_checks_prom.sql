@@ -80,11 +80,7 @@ select
             'to': beats."to",
             'every_s': paced.interval_ms / 1000
         } order by beats."from", beats."to"
-    ) as beats,
-    cast(null as timestamptz) as ingested_at,
-    cast(null as varchar) as ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    ) as beats
 from beats
 inner join paced using (cluster, node_uid)
 group by beats.cluster, beats.node_uid

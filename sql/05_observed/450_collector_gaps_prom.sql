@@ -73,11 +73,7 @@ select
     'prometheus' as source_name,
     reached_at as "from",
     started_at as "to",
-    'no samples of ' || string_agg(query, ', ' order by query) as reason,
-    cast(null as timestamptz) as ingested_at,
-    cast(null as varchar) as ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    'no samples of ' || string_agg(query, ', ' order by query) as reason
 from reached
 where started_at - reached_at > to_milliseconds(cast(2.5 * interval_ms as bigint))
 group by cluster, reached_at, started_at
@@ -89,10 +85,6 @@ select
     'prometheus',
     started_at,
     ended_at,
-    string_agg(query, ', ' order by query) || ' came with a warning: ' || warnings,
-    null,
-    null,
-    null,
-    null
+    string_agg(query, ', ' order by query) || ' came with a warning: ' || warnings
 from warned
 group by cluster, started_at, ended_at, warnings

@@ -16,14 +16,7 @@ select
         when bool_and(coalesce(final_phase = 'Succeeded', false)) then 'succeeded'
         else 'cancelled'
     end as outcome,
-    cast(null as bigint) as resume_step,
-    cast(null as integer) as min_members,
-    cast(null as varchar) as restart_kind,
-    cast(null as integer) as world,
-    cast(null as varchar) as config,
     min(ingested_at) as ingested_at,
-    min(ingested_from) as ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    min(ingested_from) as ingested_from
 from observed.prom_pods
 group by cluster, job, attempt

@@ -15,20 +15,14 @@ with ended as (
 select
     pod.cluster,
     pod.job,
-    cast(null as varchar) as kind,
     any_value(ended.outcome) as state,
     any_value(ended.ended_at) as ended_at,
-    cast(null as varchar) as lineage,
     false as instrumented,
     min(pod.job_name) as name,
     min(pod.namespace) as namespace,
-    cast(null as varchar) as team,
-    cast(null as timestamptz) as submitted_at,
     min(pod.owner_kind) as owner_kind,
     min(pod.ingested_at) as ingested_at,
-    min(pod.ingested_from) as ingested_from,
-    cast(null as varchar) as run_id,
-    cast(null as varchar) as row_id
+    min(pod.ingested_from) as ingested_from
 from observed.prom_pods as pod
 inner join ended using (cluster, job)
 group by pod.cluster, pod.job

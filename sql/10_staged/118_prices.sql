@@ -1,4 +1,5 @@
--- Prices of pools, each until its end or until the next one begins [5.13].
+-- Prices of pools, each until its end or until the next one begins, whatever it says of the time after
+-- [5.13].
 --
 -- grain: cluster, pool, started_at
 

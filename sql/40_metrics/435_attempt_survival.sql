@@ -51,12 +51,14 @@ at_ages as (
 ),
 
 medians as (
-    select cluster, scope, scope_value, event_count, span_ms, low_ms, high_ms
+    select
+        'attempt_survival_median_hours' as metric,
+        cluster, scope, scope_value, event_count, span_ms, low_ms, high_ms
     from rollups.span_quantiles
     where measure = 'attempt' and probability = 0.5
     union all
     -- A fleet without attempts says so.
-    select fleets.cluster, 'fleet', '', 0, null, null, null
+    select 'attempt_survival_median_hours', fleets.cluster, 'fleet', '', 0, null, null, null
     from fleets
     anti join rollups.span_quantiles as quantile
         on fleets.cluster = quantile.cluster and quantile.measure = 'attempt'
@@ -75,17 +77,7 @@ figures as (
         'ratio' as unit
     from at_ages
     union all by name
-    select
-        'attempt_survival_median_hours' as metric,
-        cluster,
-        scope,
-        scope_value,
-        span_ms / 3600000 as value,
-        low_ms / 3600000 as low,
-        high_ms / 3600000 as high,
-        event_count,
-        'hours' as unit
-    from medians
+    select * from in_hours(medians)
 )
 
 select * from metric_rows(figures)

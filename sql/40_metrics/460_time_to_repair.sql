@@ -60,6 +60,21 @@ quantile_names (metric, probability) as (
     ('mttr_p90_hours', 0.9)
 ),
 
+-- Where nothing ended, too.
+quantiles as (
+    select quantile_names.metric, sums.cluster, sums.scope, sums.scope_value, sums.event_count,
+        quantile.span_ms, quantile.low_ms, quantile.high_ms
+    from sums
+    cross join quantile_names
+    left join rollups.span_quantiles as quantile
+        on
+            sums.cluster = quantile.cluster
+            and sums.scope = quantile.scope
+            and sums.scope_value = quantile.scope_value
+            and quantile_names.probability = quantile.probability
+            and quantile.measure = 'outage'
+),
+
 figures as (
     select
         'mttr_hours' as metric, cluster, scope, scope_value, event_count,
@@ -69,21 +84,7 @@ figures as (
         'hours' as unit
     from sums
     union all by name
-    select
-        quantile_names.metric, sums.cluster, sums.scope, sums.scope_value, sums.event_count,
-        quantiles.span_ms / 3600000 as value,
-        quantiles.low_ms / 3600000 as low,
-        quantiles.high_ms / 3600000 as high,
-        'hours' as unit
-    from sums
-    cross join quantile_names
-    left join rollups.span_quantiles as quantiles
-        on
-            sums.cluster = quantiles.cluster
-            and sums.scope = quantiles.scope
-            and sums.scope_value = quantiles.scope_value
-            and quantile_names.probability = quantiles.probability
-            and quantiles.measure = 'outage'
+    select * from in_hours(quantiles)
     union all by name
     select
         'open_outages' as metric, cluster, scope, scope_value, open_count as event_count,

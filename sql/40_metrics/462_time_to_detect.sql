@@ -34,12 +34,6 @@ mean_times as (
     anti join detections on fleets.cluster = detections.cluster
 ),
 
-quantiles as (
-    select cluster, measure, scope, scope_value, probability, event_count, span_ms, low_ms, high_ms
-    from rollups.span_quantiles
-    where measure in ('detect', 'isolate', 'drain', 'repair_wait', 'repair', 'return')
-),
-
 names (metric, measure, probability) as (
     values
     ('mttd_median_hours', 'detect', 0.5),
@@ -50,6 +44,19 @@ stage_names (metric, probability) as (
     values
     ('repair_stage_median_hours', 0.5),
     ('repair_stage_p90_hours', 0.9)
+),
+
+quantiles as (
+    select *
+    from rollups.span_quantiles
+    inner join names using (measure, probability)
+    union all by name
+    select * replace ('stage' as scope, measure as scope_value)
+    from rollups.span_quantiles
+    inner join stage_names using (probability)
+    where
+        scope = 'fleet'
+        and measure in ('detect', 'isolate', 'drain', 'repair_wait', 'repair', 'return')
 ),
 
 starts as (
@@ -113,32 +120,7 @@ figures as (
         'hours' as unit
     from mean_times
     union all by name
-    select
-        names.metric,
-        quantiles.cluster,
-        quantiles.scope,
-        quantiles.scope_value,
-        quantiles.span_ms / 3600000 as value,
-        quantiles.low_ms / 3600000 as low,
-        quantiles.high_ms / 3600000 as high,
-        quantiles.event_count,
-        'hours' as unit
-    from quantiles
-    inner join names using (measure, probability)
-    union all by name
-    select
-        stage_names.metric,
-        quantiles.cluster,
-        'stage' as scope,
-        quantiles.measure as scope_value,
-        quantiles.span_ms / 3600000 as value,
-        quantiles.low_ms / 3600000 as low,
-        quantiles.high_ms / 3600000 as high,
-        quantiles.event_count,
-        'hours' as unit
-    from quantiles
-    inner join stage_names using (probability)
-    where quantiles.scope = 'fleet'
+    select * from in_hours(quantiles)
     union all by name
     select
         'repairs' as metric,

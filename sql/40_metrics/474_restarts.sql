@@ -95,6 +95,13 @@ names (metric, probability) as (
     ('restart_p90_hours', 0.9)
 ),
 
+quantiles as (
+    select *
+    from rollups.span_quantiles
+    inner join names using (probability)
+    where measure = 'restart'
+),
+
 figures as (
     select
         'restart_overhead_gpu_hours' as metric,
@@ -105,19 +112,7 @@ figures as (
         'GPU-hours' as unit
     from overhead_sums
     union all by name
-    select
-        names.metric,
-        quantiles.cluster,
-        quantiles.scope,
-        quantiles.scope_value,
-        quantiles.span_ms / 3600000 as value,
-        quantiles.low_ms / 3600000 as low,
-        quantiles.high_ms / 3600000 as high,
-        quantiles.event_count,
-        'hours' as unit
-    from rollups.span_quantiles as quantiles
-    inner join names using (probability)
-    where quantiles.measure = 'restart'
+    select * from in_hours(quantiles)
     union all by name
     select
         'warmup_gpu_hours' as metric,

@@ -10,20 +10,15 @@ with names (metric, probability) as (
     ('queue_wait_p90_hours', 0.9)
 ),
 
-figures as (
-    select
-        names.metric,
-        quantiles.cluster,
-        quantiles.scope,
-        quantiles.scope_value,
-        quantiles.span_ms / 3600000 as value,
-        quantiles.low_ms / 3600000 as low,
-        quantiles.high_ms / 3600000 as high,
-        quantiles.event_count,
-        'hours' as unit
-    from rollups.span_quantiles as quantiles
+quantiles as (
+    select *
+    from rollups.span_quantiles
     inner join names using (probability)
-    where quantiles.measure = 'queue'
+    where measure = 'queue'
+),
+
+figures as (
+    select * from in_hours(quantiles)
 )
 
 select * from metric_rows(figures)

@@ -208,9 +208,9 @@ def test_where_only_success_counts_no_work_of_a_failed_job_does(small_lake, tmp_
         ({"restart_s": math.nan}, "a restart takes 0 to 1000000000 seconds, not nan$"),
         ({"spares": -1}, "a pool has 0 to 100000 spares, not -1$"),
         ({"spares": 10**9}, "a pool has 0 to 100000 spares, not 1000000000$"),
-        ({"without_nodes": ["gpu-9"]}, "no node of the build is named 'gpu-9'"),
-        ({"restart_s": 5, "job": "gpt"}, "no job of the build is named 'gpt'; see staged.jobs"),
-        ({"restart_s": 5, "job": "lama"}, "named 'lama'; did you mean llama"),
+        ({"without_nodes": ["gpu-9"]}, "there is no node 'gpu-9' in this build"),
+        ({"restart_s": 5, "job": "gpt"}, "there is no job 'gpt' in this build; known are"),
+        ({"restart_s": 5, "job": "lama"}, "no job 'lama' in this build; did you mean llama"),
     ],
 )
 def test_what_cannot_be_replayed_is_refused(small, change, words):
@@ -239,5 +239,5 @@ def test_the_verb_refuses_what_it_cannot_replay(goodput):
 
     assert result.exit_code == 2
     assert result.stderr == (
-        "error: no node of the build is named 'gpu-9'; did you mean gpu-3, gpu-2, gpu-1\n"
+        "error: there is no node 'gpu-9' in this build; did you mean gpu-3, gpu-2, gpu-1\n"
     )

@@ -15,10 +15,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "report"))
 from made_up_week import write_warehouse
 
 import goodput
+from goodput._resources import resource_dir
 from goodput.errors import NoData, UsageError
 from goodput.lake import Lake
 from goodput.texts import html, html_table
 from goodput.warehouse.connection import connect
+from goodput.warehouse.results import MEASURE_SCOPES, MEASURES
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e\x07&\"'"
 SHOWN = "&lt;img src=x onerror=alert(1)&gt;\\x202e\\x07&amp;&#34;&#39;"
@@ -64,8 +66,33 @@ def test_the_ledger_can_be_asked_by_the_name_or_the_key_of_a_job_or_node(lake):
     assert set(by_key["job"]) == {key}
     assert lake.ledger(job=name).rows() == by_key.rows()
     assert lake.ledger(node=node).rows() == lake.ledger(node=uid).rows()
-    assert lake.ledger(job="nobody's").height == 0
-    assert lake.ledger(cluster="elsewhere").height == 0
+    assert lake.ledger(cluster="lab", node=uid, job=key).height <= by_key.height
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"job": "nobody's"}, 'there is no job "nobody\'s" in this build; known are '),
+        ({"job": "speech-run"}, "there is no job 'speech-run' in this build; did you mean "),
+        ({"node": "h100-0x"}, "there is no node 'h100-0x' in this build; did you mean h100-"),
+        ({"cluster": "elsewhere"}, "there is no cluster 'elsewhere' in this build; known are lab$"),
+    ],
+)
+def test_a_ledger_of_what_the_build_does_not_know_is_refused(lake, asked, words):
+    with pytest.raises(UsageError, match=words):
+        lake.ledger(**asked)
+
+
+def test_a_known_job_without_time_in_the_window_has_no_rows(folder, tmp_path):
+    copy = shutil.copytree(folder, tmp_path / "lake")
+    with connect(copy / "warehouse.duckdb") as con:
+        con.execute(
+            "insert into staged.jobs by name select * replace ('J-new' as job, 'new' as name,"
+            " 'ml' as namespace) from (select * from staged.jobs limit 1)"
+        )
+    lake = goodput.open(copy)
+
+    assert [lake.ledger(job=name).height for name in ("J-new", "new", "ml/new")] == [0, 0, 0]
 
 
 def test_metrics_can_be_asked_by_scope(lake):
@@ -75,6 +102,8 @@ def test_metrics_can_be_asked_by_scope(lake):
     assert pools.height == 2
     with pytest.raises(UsageError, match="did you mean goodput_paid"):
         lake.metrics("goodput_payed")
+    with pytest.raises(UsageError, match="no scope 'class' of goodput_paid in this build; known"):
+        lake.metrics("goodput_paid", scope="class")
 
 
 def test_survival_is_kaplan_and_meiers_curve(folder, tmp_path):
@@ -100,6 +129,18 @@ def test_survival_is_kaplan_and_meiers_curve(folder, tmp_path):
         }
     ]
     assert goodput.open(copy).survival(scope="job_size").height == 0
+    with pytest.raises(UsageError, match="no measure 'repairs' in this build; did you mean repair"):
+        goodput.open(copy).survival("repairs")
+    with pytest.raises(UsageError, match="no scope 'cloud' in this build; known are action, class"):
+        goodput.open(copy).survival(scope="cloud")
+
+
+def test_the_measures_of_survival_are_those_of_the_model():
+    model = (resource_dir("sql") / "36_rollups" / "368_waits.sql").read_text()
+
+    told = re.findall(r"(?:select\n?\s+(?:\w+\.)?cluster,\s+)'(\w+)'", model)
+    assert dict.fromkeys(told) == dict.fromkeys(MEASURES)
+    assert set(re.findall(r"'scope': '(\w+)'", model)) == set(MEASURE_SCOPES)
 
 
 def test_a_lake_shows_what_was_built_from_it(lake, folder):

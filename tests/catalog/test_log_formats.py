@@ -42,6 +42,7 @@ def test_the_formats_that_the_product_names_are_there():
         "common",
         "composer",
         "deepspeed",
+        "detectron2",
         "determined",
         "dllogger",
         "epoch-log",
@@ -53,11 +54,14 @@ def test_the_formats_that_the_product_names_are_there():
         "maxtext",
         "megatron",
         "mlperf",
+        "mmengine",
         "nanogpt",
         "nemo",
+        "tensorflow",
         "torchelastic",
         "torchtitan",
         "tqdm",
+        "ultralytics",
     ]
 
 

@@ -22,6 +22,11 @@ MODELS = {
     "10_staged/112_node_conditions.sql": """
         -- Conditions.
         select * rename ("from" as started_at, "to" as ended_at) from raw.node_conditions""",
+    "10_staged/138_log_looks.sql": """
+        -- Nobody looked at logs.
+        select 'default' as cluster, 'J0' as job, 1 as attempt, '/logs' as root,
+            getvariable('window_start')::timestamptz as looked_at
+        where false""",
     "20_intervals/232_slow_suspects.sql": """
         -- One suspect.
         select 'default' as cluster, 'u1' as node_uid, 3 as gangs_with, 3 as slow_with,

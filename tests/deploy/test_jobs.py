@@ -172,6 +172,17 @@ def test_weekly_writes_the_report_of_the_last_week_and_again_the_same(fleet, sta
     assert second == first
 
 
+def test_weekly_names_the_weeks_that_it_left_out(fleet, start, capsys):
+    assert start(weekly, fleet) == 0
+    said = capsys.readouterr()
+    left_out = json.loads(said.out)["left_out"]
+    reason = "the lake holds no row that tells of a fleet at work"
+    assert left_out == [f"2026-W0{week}: {reason}" for week in (6, 7, 8, 9)]
+    for week in left_out:
+        assert f"left out of the weeks before: {week}\n" in said.err
+    assert f"to compare with (2026-W09: {reason})" in said.err
+
+
 def test_a_job_without_a_lake_says_so_and_its_heartbeat_shows_it(site, start, capsys):
     assert start(nightly, site) == errors.NoData.exit_code
     assert "there is no lake" in capsys.readouterr().err

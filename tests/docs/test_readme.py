@@ -108,8 +108,13 @@ def test_the_account_of_the_played_day_learnt_what_the_text_says(checkout):
     _, _, restated, *_ = blocks("README.md", "sh")
     said = run(checkout, restated.replace("\\\n", " "))
 
-    [hang, *_] = [line for line in said.splitlines() if "A.hang" in line]
-    assert hang.split()[3] != "0"
+    seen_late = [
+        line.split()[2:4]
+        for line in said.splitlines()
+        if "2026-11-24T12:00:00Z  A.unknown" in line and "A.productive.committed" in line
+    ]
+    assert [job for job, _ in seen_late] == ["llama-70b", "vit-22b"]
+    assert {since[:16] for _, since in seen_late} == {"2026-11-24T11:30"}
     assert "app.oom_host" in said
     assert "Rows that came late" in said
 

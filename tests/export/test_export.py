@@ -160,7 +160,7 @@ def test_scopes_can_be_chosen(families, goodput):
     assert scopes == {None, "fleet", "pool"}
     wrong = goodput("export", "prometheus", "--scope", "galaxy")
     assert wrong.exit_code == 2
-    assert "there is no scope 'galaxy'; known are action, " in wrong.stderr
+    assert "there is no scope 'galaxy' in this build; known are action, " in wrong.stderr
 
 
 def test_without_a_file_the_text_is_on_stdout(goodput, exported):

@@ -1,10 +1,12 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import duckdb
 import polars as pl
 import pytest
 
 from goodput.lake import Lake
+from goodput.warehouse.build import build
+from goodput.window import Window
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 
@@ -12,6 +14,14 @@ START = datetime(2026, 3, 2, tzinfo=UTC)
 @pytest.fixture
 def lake(tmp_path):
     return Lake.open(tmp_path / "lake", create=True)
+
+
+@pytest.fixture(scope="session")
+def warehouse(tmp_path_factory):
+    """What a build makes of a lake that holds nothing: every table, without rows."""
+    lake = Lake.open(tmp_path_factory.mktemp("empty") / "lake", create=True)
+    end = START + timedelta(days=1)
+    return build(lake, Window(START, end), end).database
 
 
 @pytest.fixture(scope="session")

@@ -1,23 +1,10 @@
 """sql/columns.toml says what every column of a build means, and speaks of no other."""
 
-from datetime import UTC, datetime
-
 import duckdb
 import pytest
 
 from goodput.contract import raw_tables
 from goodput.dictionary import describe_columns, read_dictionary
-from goodput.lake import Lake
-from goodput.warehouse.build import build
-from goodput.window import Window
-
-
-@pytest.fixture(scope="module")
-def warehouse(tmp_path_factory):
-    """What a build makes of a lake that holds nothing: every table, without rows."""
-    lake = Lake.open(tmp_path_factory.mktemp("empty") / "lake", create=True)
-    window = Window(datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 3, tzinfo=UTC))
-    return build(lake, window, datetime(2026, 3, 3, tzinfo=UTC)).database
 
 
 @pytest.fixture(scope="module")

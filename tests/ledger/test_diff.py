@@ -119,6 +119,18 @@ def test_what_was_learned_and_which_rows_brought_it(found):
     assert late == {("jobs", "A", 1), ("attempts", "A", 1)}
 
 
+def test_a_long_list_says_how_much_more_there_is_and_how_to_see_it(lake, monkeypatch):
+    monkeypatch.setattr("goodput.cli.diff._LISTED", 1)
+    words = ("diff", *WINDOW, "--as-of", EARLIER, "--as-of", LATER)
+    short, whole = run(lake, *words).stdout, run(lake, *words, "--all").stdout
+
+    # Two states, two facts and two late rows; one move.
+    assert short.count("… and 1 more; --all prints them") == 3
+    assert "more" not in whole
+    assert "job failed" in whole
+    assert "job failed" not in short
+
+
 def test_equal_knowledge_says_so(lake):
     result = run(lake, "diff", *WINDOW, "--as-of", LATER, "--as-of", "2026-03-05T00:00:00Z")
     assert result.exit_code == 0

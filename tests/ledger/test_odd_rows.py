@@ -33,6 +33,9 @@ TABLES = {
     "health_checks": [
         {"node_uid": "n", "check": "c", "stale_after_s": 9, "beats": [[0, 1, 1e300], [1, 0, 1]]},
     ],
+    "prices": [
+        {"pool": "p", "from": DAY, "microdollars_per_gpu_hour": cents} for cents in (10_000, 20_000)
+    ],
     "step_logs": [{"job": "J", "attempt": 1, "tz": "Nowhere/Zone", "lines": [f"{DAY} step=1"]}],
 }  # fmt: skip
 
@@ -52,5 +55,6 @@ def test_odd_rows_neither_stop_a_build_nor_break_a_check(tmp_path):
     assert built.exit_code == 0, built.stderr
     assert "warn: given_classes_are_known: 1 row." in built.stderr
     assert "warn: conditions_speak_of_known_nodes: 1 row." in built.stderr
+    assert "warn: prices_agree: 1 row." in built.stderr
     assert "warn: step_logs_name_a_known_zone: 1 row." in built.stderr
     assert paid.stdout == f"units\n{2 * 5040 * 7 * 24 * 3600 * 1000}\n"

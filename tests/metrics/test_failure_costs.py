@@ -3,7 +3,7 @@
 import math
 import random
 
-CLUSTER = "cluster  member\nc  c"
+from small_fleets import CLUSTER
 
 
 def test_an_interruption_costs_the_work_it_threw_away_and_more(model):

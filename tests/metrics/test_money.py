@@ -1,10 +1,18 @@
 """Money over hand-made ledgers: prices per pool and period, cents that add up."""
 
+import pytest
+from small_fleets import CLUSTER
+
 NODES = """
     cluster  node_uid  pool   gpus  ready_at
     c        n1        train  1     00:00
     c        n2        spare  1     00:00
 """
+
+
+def _columns(text):
+    """Words with the two spaces between them that the bench parts cells by."""
+    return text.replace(" ", "  ")
 
 
 def test_a_price_holds_until_the_next_one_of_its_pool(model):
@@ -28,6 +36,41 @@ def test_a_price_holds_until_the_next_one_of_its_pool(model):
         c        train  10:00       20:00     3_000_000
         c        spare  00:00       -         500_000
         """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        # The first has no end of its own: it holds until the second.
+        ("c train 00:00 - 2 01:00\nc train 10:00 - 3 01:00", ""),
+        ("c train 00:00 10:00 2 01:00\nc train 10:00 - 3 01:00", ""),
+        ("c train 00:00 - 2 01:00\nc train 00:00 - 3 02:00", ""),
+        ("c train 00:00 20:00 2 01:00\nc spare 10:00 - 3 01:00", ""),
+        (
+            "c train 00:00 20:00 2 01:00\nc train 10:00 12:00 3 02:00",
+            "c train 00:00 20:00 2 10:00 3",
+        ),
+        # A corrected end does not overlap any more.
+        (
+            "c train 00:00 20:00 2 01:00\nc train 00:00 10:00 2 02:00\nc train 10:00 - 3 01:00",
+            "",
+        ),
+        ("c train 00:00 - 2 01:00\nc train 00:00 - 3 01:00", "c train 00:00 - 2 00:00 3"),
+    ],
+)
+def test_prices_that_contradict_each_other_are_told(model, rows, told):
+    model.con.execute("drop view gathered.prices; create table gathered.prices as from raw.prices")
+    model.given(
+        "gathered.prices",
+        _columns(f"cluster pool from to microdollars_per_gpu_hour ingested_at\n{rows}"),
+    )
+    model.expect(
+        "checks.prices_agree",
+        _columns(
+            "cluster pool started_at ended_at microdollars_per_gpu_hour"
+            f" next_started_at next_microdollars_per_gpu_hour\n{told}"
+        ),
     )
 
 
@@ -81,7 +124,7 @@ def test_time_costs_what_its_pool_cost_then(model):
 
 
 def test_lines_add_up_to_the_cent(model):
-    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given("rollups.clusters", CLUSTER)
     # A third of a cent, three times, is one cent.
     model.given(
         "rollups.costs",
@@ -106,5 +149,5 @@ def test_lines_add_up_to_the_cent(model):
 
 
 def test_without_prices_there_is_no_money(model):
-    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given("rollups.clusters", CLUSTER)
     model.expect("metrics.money", "metric")

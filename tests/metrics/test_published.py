@@ -7,6 +7,7 @@ node-days. 400 servers (InfiniteHBD's trace): see tests/docs/test_fault_trace.py
 """
 
 import pytest
+from small_fleets import CLUSTER
 
 from goodput.report.rounding import apportion
 from goodput.warehouse.estimates import fill_intervals
@@ -34,7 +35,6 @@ LLAMA3 = [
 ]
 HOURS = 54 * 24
 MS = 3_600_000
-CLUSTER = "cluster  member\nc  c"
 
 
 @pytest.fixture

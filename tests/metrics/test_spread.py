@@ -1,6 +1,7 @@
 """Intervals of ratios of sums: the delete-one jackknife in SQL beside the one in Python."""
 
 import pytest
+from small_fleets import CLUSTER
 
 from goodput.estimates import standard_error_of_ratio
 
@@ -49,7 +50,7 @@ def test_few_jobs_and_jobs_that_are_all_alike_tell_of_no_spread(model, jobs):
 
 def test_availability_varies_as_its_nodes_do(model):
     nodes = [(90, 100), (100, 100), (100, 100), (40, 50), (100, 100), (99, 100)]
-    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given("rollups.clusters", CLUSTER)
     model.given(
         "rollups.node_health",
         "cluster  node_uid  pool  service_ms  ok_closed_ms\n"

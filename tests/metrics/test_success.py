@@ -1,5 +1,7 @@
 """Success, interruptions, queue and time between interruptions of jobs."""
 
+from small_fleets import CLUSTER
+
 NODES = """
     cluster  node_uid  pool   gpus  ready_at
     c        n1        train  8     00:00
@@ -232,7 +234,7 @@ def test_time_to_an_interruption_by_job_size(model):
 def test_jobs_that_fail_again_and_again_are_dispersed(model):
     # Eight interruptions in 80 hours: one is expected of A, three of B, four of C.
     failed = "failed  true  interruption  infra"
-    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given("rollups.clusters", CLUSTER)
     model.given(
         "rollups.attempts",
         "cluster  job  attempt  running_ms  outcome  is_ended  counts_as  domain\n"
@@ -342,7 +344,7 @@ def test_waiting_is_clipped_to_the_window_and_to_what_is_known(model):
 
 
 def test_success_goes_by_size_and_hardware(model):
-    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given("rollups.clusters", CLUSTER)
     model.given(
         "rollups.ended_jobs",
         """
@@ -369,7 +371,7 @@ def test_success_goes_by_size_and_hardware(model):
 
 
 def test_attempts_weigh_what_they_held(model):
-    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given("rollups.clusters", CLUSTER)
     model.given(
         "rollups.attempts",
         """

@@ -4,6 +4,7 @@ import random
 
 import pytest
 from scipy import stats
+from small_fleets import CLUSTER
 
 
 def waits(model, rows):
@@ -155,7 +156,7 @@ ATTEMPTS = """
 
 def test_attempts_survive_until_they_fail(model):
     model.window("00:00", "100:00")
-    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given("rollups.clusters", CLUSTER)
     model.given("intervals.lineage_attempts", ATTEMPTS)
     model.given(
         "rollups.attempts",
@@ -184,7 +185,7 @@ def test_attempts_survive_until_they_fail(model):
 
 
 def test_a_fleet_without_attempts_has_no_median(model):
-    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given("rollups.clusters", CLUSTER)
     model.expect(
         "metrics.attempt_survival",
         """
@@ -205,7 +206,7 @@ OUTAGES = """
 def repaired(model):
     """One node goes the whole way back, another waits for its repair."""
     model.window("00:00", "24:00")
-    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given("rollups.clusters", CLUSTER)
     model.given("rollups.node_outages", OUTAGES)
     model.given(
         "intervals.condition_repairs",
@@ -278,7 +279,7 @@ def test_detection_and_stages_have_their_quantiles(repaired):
 
 def test_a_failure_without_an_outage_is_detected_when_its_attempt_ends(model):
     model.window("00:00", "24:00")
-    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given("rollups.clusters", CLUSTER)
     model.given(
         "ledger.interruptions",
         """
@@ -308,7 +309,7 @@ def test_a_failure_without_an_outage_is_detected_when_its_attempt_ends(model):
 
 def test_waits_for_capacity_that_go_on_are_censored(model):
     model.window("10:00", "20:00")
-    model.given("rollups.clusters", "cluster  member\nc  c")
+    model.given("rollups.clusters", CLUSTER)
     model.given(
         "staged.queue",
         """

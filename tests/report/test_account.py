@@ -46,7 +46,8 @@ def test_parts_sum_to_the_total_and_are_off_by_less_than_one(amounts, total):
 
 
 @pytest.mark.parametrize(
-    ("hours", "decimals"), [(0, 3), (9.99, 3), (10, 2), (99, 2), (100, 1), (1000, 0), (1e6, 0)]
+    ("hours", "decimals"),
+    [(0, 3), (2e-6, 9), (0.99, 4), (9.99, 3), (10, 2), (99, 2), (100, 1), (1000, 0), (1e6, 0)],
 )
 def test_four_digits_are_shown(hours, decimals):
     assert decimals_for(int(hours * HOUR)) == decimals
@@ -78,6 +79,13 @@ def test_every_table_adds_up_to_the_same_totals():
     account = make_account(states, GROUPS, classes, mechanisms)
     assert account.decimals == 0
     assert account.totals == {
+        "paid": 2000.4,
+        "productive": 1000.2,
+        "lost": 666.8,
+        "overhead": 333.4,
+        "unclaimed": 0,
+    }
+    assert account.shown == {
         "paid": 2000,
         "productive": 1000,
         "lost": 667,

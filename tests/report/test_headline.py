@@ -94,9 +94,7 @@ def cause(label, hours, *, is_suspected=False):
 def headline(**changes):
     return {
         "decimals": 0,
-        "paid_gpu_hours": 2000.0,
-        "productive_gpu_hours": 1500.0,
-        "lost_gpu_hours": 400.0,
+        "shown_gpu_hours": {"paid": 2000.0, "productive": 1500.0, "lost": 400.0},
         "top_causes": [cause("GPU lost from the bus", 300.0)],
         "goodput": {"low": 0.75, "high": 0.9, "is_interval": False},
         "coverage": {"unknown_share_of_allocated": 0.18},

@@ -53,7 +53,7 @@ def test_bars_of_the_waterfall_sum_to_the_last_gpu_hour_shown(files, report, ope
     cells = opened.page.locator("#waterfall-table td[data-hours]").all_text_contents()
     shown = opened.page.locator("#waterfall-sum").text_content()
     assert sum(map(number, cells)) == number(shown) == paid
-    assert paid == report["headline"]["paid_gpu_hours"]
+    assert paid == report["headline"]["shown_gpu_hours"]["paid"]
 
 
 def test_jobs_sort_by_a_column_and_back(files, report, open_page):

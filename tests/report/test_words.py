@@ -34,6 +34,37 @@ def test_period_names_a_date_once():
     )
 
 
+def test_a_window_is_told_from_one_instant_however_short_it_is():
+    day = "2026-03-02T"
+    assert words.span(f"{day}09:59:30Z", f"{day}10:00:00Z") == "2 Mar 2026, 09:59:30–10:00:00"
+    assert (
+        words.span(f"{day}09:59:59.999Z", f"{day}10:00:00Z")
+        == "2 Mar 2026, 09:59:59.999–10:00:00.000"
+    )
+    assert (
+        words.span(f"{day}23:59:59Z", "2026-03-03T00:00:00Z")
+        == "2 Mar 2026 23:59:59 – 3 Mar 2026 00:00:00"
+    )
+    assert words.exact_instant(f"{day}09:59:59.999Z") == "2026-03-02 09:59:59.999 UTC"
+    assert words.exact_instant(f"{day}09:59:00Z") == "2026-03-02 09:59 UTC"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (0, "0.0"),
+        (1234.56, "1,234.6"),
+        (0.084, "0.1"),
+        (0.01, "0.01"),
+        (0.0042, "0.004"),
+        (1e-9, "<0.001"),
+    ],
+)
+def test_an_amount_that_is_something_is_not_nothing(value, text):
+    assert words.amount(value) == text
+
+
 def test_control_characters_show_and_long_names_end():
     assert words.clean("a\x00b\u202ec\n") == "a\\x00b\\x202ec\\x0a"
     assert words.clean("x" * 500) == "x" * 159 + "…"

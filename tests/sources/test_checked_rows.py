@@ -29,6 +29,49 @@ def test_good_rows_are_in_the_contracts_types(check):
     assert good == [{"cluster": "c", "pod_uid": "p", "devices": [1, 2]}]
 
 
+def test_texts_arrive_as_they_are(check):
+    """Also those that mean something to JSON, in which they travel."""
+    texts = ["", "null", '"', "\\", "a\tb\nc\rd", "\0", "\x7f\x1f", "é", "\U0001f600", "\u2028"]
+
+    good, problems = check("jobs", [{"cluster": "c", "job": text} for text in texts])
+
+    assert problems == []
+    assert [row["job"] for row in good] == texts
+
+
+@pytest.mark.parametrize("count", [1, 3, 2_001])
+def test_what_is_the_same_in_all_rows_arrives_in_all_of_them(check, count):
+    row = {"cluster": "c", "job": "A", "attempt": 1, "start": NOON, "world": None}
+
+    good, problems = check("attempts", [row] * count)
+
+    assert problems == []
+    assert good == [row] * count
+
+
+def test_a_text_that_utf8_cannot_say_is_refused_and_the_others_go_on(check):
+    good, problems = check(
+        "jobs", [{"cluster": "c", "job": "A"}, {"cluster": "c", "job": "B", "team": "\ud800"}]
+    )
+
+    assert [row["job"] for row in good] == ["A"]
+    assert problems == [Problem(1, "team", "\ud800", "is no VARCHAR")]
+
+
+@pytest.mark.parametrize("number", [2**31, -(2**31) - 1, 2**63, 2**127, 10**60])
+def test_a_number_beyond_its_column_is_refused(check, number):
+    rows = [
+        {"cluster": "c", "job": "A", "attempt": 1, "start": NOON, "world": world}
+        for world in (1, number, 2**31 - 1)
+    ]
+
+    for some in (rows, rows[1:2]):
+        good, problems = check("attempts", some)
+
+        assert problems == [Problem(some.index(rows[1]), "world", str(number), "is no INTEGER")]
+        assert good == [row for row in some if row is not rows[1]]
+
+
 def test_rows_need_not_have_the_same_columns(check):
     good, problems = check(
         "jobs", [{"cluster": "c", "job": "A"}, {"cluster": "c", "job": "B", "ended_at": NOON}]

@@ -13,6 +13,8 @@ from goodput.cli import main
 SECRET = "Xq7Zk9Lm2Np4Rt6Vw8Yb"  # the part that must be nowhere
 PLANTED = {
     "password": f"postgres://goodput:{SECRET}@db.example:5432/x",
+    "password with @": f"postgres://goodput:p@{SECRET}@db.example:5432/x",
+    "password with /": f"postgres://goodput:p/{SECRET}@db.example:5432/x",
     "token": f"hf_{SECRET}abcdefgh",
     "key": f"AWS_SECRET_ACCESS_KEY={SECRET}",
     "bearer": f"Authorization: Bearer {SECRET}",

@@ -82,22 +82,16 @@ select
     'slow_rank' as source,
     concat('rank ', timed.rank) as value,
     min(timed.node_uid) as node_uid,
-    cast(null as integer) as gpu,
     min(timed.pod_uid) as pod_uid,
     timed.job,
     timed.attempt,
     timed.rank,
-    cast(null as varchar) as reason,
-    cast(null as varchar) as type,
     min(timed.started_at) as "from",
     max(timed.ended_at) as "to",
-    cast(null as varchar) as class,
     min(timed.path) as origin,
-    cast(null as bigint) as origin_line,
     max(timed.ingested_at) as ingested_at,
     min(timed.path) as ingested_from,
-    max(timed.run_id) as run_id,
-    cast(null as varchar) as row_id
+    max(timed.run_id) as run_id
 from timed
 inner join counted using (cluster, job, attempt, rank)
 where counted.steps >= 5 and counted.slow_steps * 5 >= counted.steps * 4

@@ -1,0 +1,62 @@
+"""`goodput import`: what was taken, what was set aside."""
+
+import json
+
+import pytest
+
+
+def test_import_says_what_it_took_on_stderr(goodput, tables):
+    first = goodput("import", tables)
+    again = goodput("import", tables)
+
+    assert first.stdout == ""
+    assert first.stderr.splitlines() == [
+        "jobs: 1 row, 1 of them new",
+        "node_conditions: 1 row, 1 of them new",
+        "nodes: 1 row, 1 of them new",
+    ]
+    assert again.stderr.splitlines()[0] == "jobs: 1 row, 0 of them new"
+
+
+@pytest.mark.usefixtures("models")
+def test_quarantine_is_there_before_any_build_and_fresh_after(goodput, tables):
+    (tables / "steps.ndjson").write_text('{"job": "J1", "attempt": "one", "step": 1, "end": 1}\n')
+    first = goodput("import", tables)
+    before = goodput("query", "-o", "json", "select file, column_name, value from quarantine")
+    goodput("build", "--week", "2026-W10")
+    (tables / "pods.csv").write_text("pod_uid,gpus\np,8k\n")
+    goodput("import", tables)
+    after = goodput("query", "-o", "json", "select file, value from quarantine order by file")
+
+    assert first.exit_code == 0
+    assert "1 quarantined: goodput query 'from quarantine'" in first.stderr
+    assert json.loads(before.stdout) == [
+        {"file": "steps.ndjson", "column_name": "attempt", "value": "one"}
+    ]
+    assert json.loads(after.stdout) == [
+        {"file": "pods.csv", "value": "8k"},
+        {"file": "steps.ndjson", "value": "one"},
+    ]
+
+
+def test_strict_import_takes_the_rest_and_exits_with_3(goodput, tables):
+    (tables / "pods.csv").write_text("pod_uid,gpus\np,8k\n")
+    result = goodput("import", "--strict", tables)
+
+    assert result.exit_code == 3
+    assert result.stderr.endswith("error: --strict: 1 problem; the rest was taken\n")
+    assert goodput("query", "-o", "csv", "select job from raw.jobs").stdout == "job\nJ1\n"
+
+
+@pytest.mark.parametrize("content", ["", "nonsense\n"])
+def test_an_import_of_nothing_at_all_exits_with_4(goodput, tmp_path, content):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "jobs.ndjson").write_text(content)
+    result = goodput("import", tmp_path / "in")
+
+    assert result.exit_code == 4
+    assert "has no row that could be taken" in result.stderr
+
+
+def test_an_import_of_a_folder_that_is_not_there_is_a_usage_error(goodput, tmp_path):
+    assert goodput("import", tmp_path / "none").exit_code == 2

@@ -138,13 +138,11 @@ def _readable(stream: BinaryIO) -> BinaryIO:
 
 
 def _read_block(block: Block, reader: _Reader) -> None:
-    lines, literals = _gate().candidates(block)
-    places = zip(lines.starts.tolist(), lines.ends.tolist(), lines.numbers.tolist(), strict=True)
-    for (start, end, number), present in zip(places, literals, strict=True):
+    for start, end, number in zip(*_gate().lines(block), strict=True):
         text = block.data[start:end]
-        found = _signatures().search(text, present)
+        found = _signatures().search(text, _gate().literals_of(text))
         if found is not None:
-            reader.take(text, number, *found)
+            reader.take(text, int(number), *found)
 
 
 @dataclass

@@ -24,7 +24,9 @@ from goodput.logs.reading import ByteSource, open_log
 from goodput.logs.step_lines import NONE
 from goodput.sources.artefact import quarantine_row
 from goodput.sources.dump import NOTHING_FOUND, is_mostly_binary
-from goodput.sources.places import Stored, places
+from goodput.sources.log_lists import TABLE as LISTS
+from goodput.sources.log_lists import LogList
+from goodput.sources.places import Listing, Place, Stored, places
 from goodput.sources.publisher import QUARANTINE, Publisher, Rows
 from goodput.sources.readings import Reading, Readings, head_hash
 
@@ -144,14 +146,16 @@ class LogSource(Protocol):
 
     Attributes:
         errors: what could not be read, filled while `logs` goes on; it does not stop the rest.
+        lists: what was seen of each root, filled likewise.
         tables: rows to publish besides, filled likewise.
     """
 
     errors: list[GoodputError]
+    lists: list[LogList]
     tables: Tables
 
-    def logs(self, readings: Readings) -> Iterator[tuple[Readable, Stored]]:
-        """Every log that may have something new, given what was read before."""
+    def logs(self, readings: Readings) -> Iterator[tuple[LogList, Readable, Stored]]:
+        """Every log that may have something new, given what was read before, below its root."""
         ...
 
 
@@ -177,18 +181,20 @@ def take_logs(
     readings = Readings.of(lake, options.cluster)
     publisher = Publisher(lake, "logs", lambda: now, cluster=options.cluster, last=READS)
     with closing(publisher):
-        for place, stored in source.logs(readings):
+        for listed, place, stored in source.logs(readings):
             taken.files += 1
             last = readings.last_of(stored.name)
-            if last and not again and _is_unchanged(last, stored, options, now):
+            is_told = readings.is_known_below(listed.root, stored.name)
+            if last and is_told and not again and _is_unchanged(last, stored, options, now):
                 taken.unchanged += 1
                 taken.known += 1
                 continue
-            tables = _read(place, stored, options, readings, now)
+            tables = _read(listed, place, stored, options, readings=readings, now=now)
             publisher.take(tables, stored.name)
             taken.known += bool(tables.get("log_files"))
             say(_sentence(stored.name, tables))
-        publisher.take(source.tables, "")
+        lists = [listed.row(options.cluster, now) for listed in source.lists]
+        publisher.take({**source.tables, LISTS: lists}, "")
         publisher.flush()
     taken.rows_added, taken.quarantined = publisher.rows_added, publisher.quarantined
     for error in taken.errors:
@@ -206,27 +212,43 @@ class LogFiles:
             paths: files, folders, patterns, and addresses such as s3://bucket/logs/**/*.log.
         """
         self.errors: list[GoodputError] = []
+        self.lists: list[LogList] = []
         self.tables: Tables = {}
         self._paths = paths
 
-    def logs(self, _: Readings) -> Iterator[tuple[Readable, Stored]]:
+    def logs(self, _: Readings) -> Iterator[tuple[LogList, Readable, Stored]]:
         """The files, each once; a path that cannot be listed does not stop the rest."""
         seen: set[str] = set()
         for path in self._paths:
             try:
-                listed = [(place, place.listing()) for place in places(path)]
+                listed = LogList(Place.open(path).root)
             except GoodputError as error:
                 self.errors.append(error)
                 continue
-            for place, listing in listed:
-                self.errors += [
-                    SourceUnreachable(f"{flaw}; check the permissions") for flaw in listing.flaws
-                ]
+            self.lists.append(listed)
+            for place, listing in self._listings(path, listed):
                 for stored in listing.entries:
                     hidden = stored.name.rsplit("/", 1)[-1].startswith(".")
-                    if not stored.is_directory and not hidden and stored.name not in seen:
+                    if stored.is_directory or hidden:
+                        continue
+                    listed.files += 1
+                    if stored.name not in seen:
                         seen.add(stored.name)
-                        yield place, stored
+                        yield listed, place, stored
+
+    def _listings(self, path: str, listed: LogList) -> list[tuple[Place, Listing]]:
+        """What lies below a path, as far as it can be listed."""
+        try:
+            found = [(place, place.listing()) for place in places(path)]
+        except GoodputError as error:
+            listed.fail(str(error))
+            self.errors.append(error)
+            return []
+        for _, listing in found:
+            for flaw in listing.flaws:
+                listed.miss(flaw.name, flaw.reason)
+                self.errors.append(SourceUnreachable(f"{flaw}; check the permissions"))
+        return found
 
 
 def _is_unchanged(last: Reading, stored: Stored, options: LogOptions, now: datetime) -> bool:
@@ -242,18 +264,33 @@ def _is_settled(stored: Stored, now: datetime) -> bool:
     return stored.written_at is None or stored.written_at <= now - SETTLE
 
 
+def _is_less(wanted: int, size: int, last: Reading | None) -> bool:
+    """Whether the whole lines of a file are less than what was read when it was smaller."""
+    return (
+        last is not None
+        and size >= last.file_bytes
+        and wanted < last.file_bytes - last.unread_bytes
+    )
+
+
 # ---------------------------------------------------------------- one file
 
 
 def _read(
-    place: Readable, stored: Stored, options: LogOptions, readings: Readings, now: datetime
+    listed: LogList,
+    place: Readable,
+    stored: Stored,
+    options: LogOptions,
+    *,
+    readings: Readings,
+    now: datetime,
 ) -> Rows:
     hints = options.hints(stored.name)
     try:
         size = stored.size or 0
         wanted = size if _is_settled(stored, now) else _whole_lines(place, stored)
-        if not wanted:
-            return {}  # nothing in it yet
+        if not wanted or _is_less(wanted, size, readings.last_of(stored.name)):
+            return {}  # nothing in it yet, or only more of a line that was read unfinished
         with _opened(place, stored, wanted) as source:
             if is_mostly_binary(source.head[:4096]):
                 return _refused(stored, options, "binary bytes; only text, gzip and zstd are read")
@@ -261,11 +298,13 @@ def _read(
     except FileNotFoundError:
         return {}  # rotated since it was listed: the next run finds it under its new name
     except OSError as error:
-        return _refused(stored, options, f"the file cannot be read: {error.strerror or error}")
+        reason = f"the file cannot be read: {error.strerror or error}"
+        listed.miss(stored.name, reason)
+        return _refused(stored, options, reason)
     quarantine = list(result.quarantine)
     if not result.is_known_text and not place.is_part:
         quarantine += _refused(stored, options, NOTHING_FOUND)[QUARANTINE]
-    reading = _reading(result, source, stored, hints, unread_bytes=size - wanted)
+    reading = _reading(result, source, stored, hints, unread_bytes=size - wanted, root=listed.root)
     earlier = readings.continued_by(reading)
     reading = _identified(reading, result, earlier, readings)
     readings.add(reading)
@@ -363,7 +402,13 @@ def _opened(place: Readable, stored: Stored, size: int) -> Iterator[_Source]:
 
 
 def _reading(
-    result: LogResult, source: _Source, stored: Stored, hints: LogHints, *, unread_bytes: int
+    result: LogResult,
+    source: _Source,
+    stored: Stored,
+    hints: LogHints,
+    *,
+    unread_bytes: int,
+    root: str,
 ) -> Reading:
     file = result.tables["log_files"][0]
     lines = file["lines"] - (not source.ends_line)
@@ -383,6 +428,7 @@ def _reading(
         attempt=hints.attempt,
         tz=hints.tz,
         reader=__version__,
+        root=root,
         head=source.head,
     )
 

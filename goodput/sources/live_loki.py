@@ -16,6 +16,7 @@ from itertools import groupby
 
 from goodput.errors import GoodputError
 from goodput.sources.live_logs import Readable, Tables
+from goodput.sources.log_lists import LogList
 from goodput.sources.log_parts import PART, SETTLE, Part, newest_parts, part_start
 from goodput.sources.loki_http import Entry, Loki
 from goodput.sources.places import Stored
@@ -40,6 +41,7 @@ class LokiLogs:
 
     Attributes:
         errors: none; what does not answer ends the run, and the next one takes the rest.
+        lists: the query, with the parts that had lines.
         tables: none.
     """
 
@@ -61,8 +63,9 @@ class LokiLogs:
         self._start = start
         # Two queries know nothing of what the other has read.
         self._source = f"loki-{hashlib.sha256(query.encode()).hexdigest()[:_ID_LENGTH]} "
+        self.lists = [LogList(f"loki {query}")]
 
-    def logs(self, readings: Readings) -> Iterator[tuple[Readable, Stored]]:
+    def logs(self, readings: Readings) -> Iterator[tuple[LogList, Readable, Stored]]:
         """The parts of all streams, oldest first, from the newest one on that was read.
 
         Raises:
@@ -74,7 +77,8 @@ class LokiLogs:
             end = min(start + PART, self._now)
             with ExitStack() as opened:
                 for name, part in sorted(self._parts(start, end, opened).items()):
-                    yield part, part.stored(name, self._now - SETTLE)
+                    self.lists[0].files += 1
+                    yield self.lists[0], part, part.stored(name, self._now - SETTLE)
             start += PART
 
     def _parts(self, start: datetime, end: datetime, opened: ExitStack) -> dict[str, Part]:

@@ -17,18 +17,14 @@ from typing import IO, Any
 from goodput.errors import GoodputError, SourceUnreachable
 from goodput.sources.artefact import quarantine_row
 from goodput.sources.kube_answers import Refused, Unanswered
-from goodput.sources.kube_fields import (
-    Pruner,
-    clean_text,
-    find_kind,
-    format_instant,
-    parse_instant,
-    safe_text,
-)
+from goodput.sources.kube_fields import Pruner
+from goodput.sources.kube_kinds import find_kind
 from goodput.sources.kube_listing import listing, pages
 from goodput.sources.kube_snapshot import Scope, chosen_namespaces
+from goodput.sources.kube_values import clean_text, format_instant, parse_instant, safe_text
 from goodput.sources.kubernetes_api import KubernetesApi
 from goodput.sources.live_logs import Readable, Tables
+from goodput.sources.log_lists import LogList
 from goodput.sources.log_parts import SETTLE, Part, cut, is_stamped, newest_parts
 from goodput.sources.places import Stored
 from goodput.sources.readings import Readings
@@ -83,6 +79,7 @@ class PodLogs:
 
     Attributes:
         errors: nodes and lists that did not answer.
+        lists: the part of the cluster that is looked at, with the runs of containers in it.
         tables: what may not be read, and texts that are no logs.
     """
 
@@ -97,6 +94,7 @@ class PodLogs:
             again: read from the start what was read before.
         """
         self.errors: list[GoodputError] = []
+        self.lists = [LogList(_root(scope))]
         self.tables: Tables = {"collector_gaps": [], "quarantine": []}
         self._api = api
         self._scope = scope
@@ -105,19 +103,24 @@ class PodLogs:
         self._refused: set[str] = set()
         self._lost_nodes: set[str] = set()
 
-    def logs(self, readings: Readings) -> Iterator[tuple[Readable, Stored]]:
+    def logs(self, readings: Readings) -> Iterator[tuple[LogList, Readable, Stored]]:
         """Every part of a log that may have something new.
 
         Raises:
             SourceUnreachable: the API server does not answer, or shows no pods.
         """
         newest = {} if self._again else newest_parts(readings, "kubernetes ")
+        [listed] = self.lists
         for run in self._runs():
+            listed.files += 1
             last = newest.get(run.log)
-            is_read = run.over_at and last and last.known_until >= run.over_at
-            if is_read or run.namespace in self._refused or run.node in self._lost_nodes:
+            if run.over_at and last and last.known_until >= run.over_at:
                 continue
-            yield from self._pull(run, last.since if last else None)
+            if run.namespace in self._refused or run.node in self._lost_nodes:
+                listed.miss(run.log, "its namespace is refused, or its node does not answer")
+                continue
+            for part, stored in self._pull(run, last.since if last else None):
+                yield listed, part, stored
 
     def _runs(self) -> Iterator[ContainerRun]:
         selectors = {"labelSelector": self._scope.selector} if self._scope.selector else {}
@@ -188,6 +191,7 @@ class PodLogs:
             # What the kubelet could not read it says in the place of the log.
             name = {"cluster": self._cluster, "file": run.log}
             words = first.decode(errors="replace").strip()
+            self.lists[0].miss(run.log, safe_text(words))
             reason = "no line of a log: the kubelet says why it has none"
             row = quarantine_row(
                 name, None, safe_text(words), reason, table="log_files", column=None
@@ -203,6 +207,7 @@ class PodLogs:
 
     def _note_refusal(self, run: ContainerRun, refused: Refused) -> None:
         """A container that has not started yet, or whose log is gone, is no news."""
+        self.lists[0].miss(run.log, clean_text(refused))
         if refused.status != _FORBIDDEN:
             return
         self._refused.add(run.namespace)
@@ -215,6 +220,7 @@ class PodLogs:
                 " takes the rest"
             ) from None
         self._lost_nodes.add(run.node)
+        self.lists[0].miss(run.log, clean_text(error))
         self._gap(f"{_SOURCE} of node {run.node}", error, self._api.now())
         self.errors.append(SourceUnreachable(f"logs of node {run.node} did not come ({error})"))
 
@@ -228,6 +234,16 @@ class PodLogs:
                 "reason": clean_text(error),
             }
         )
+
+
+def _root(scope: Scope) -> str:
+    """What the part of a cluster is called whose logs are looked at."""
+    parts = (
+        ("of", ", ".join(sorted(scope.namespaces))),
+        ("but", ", ".join(sorted(scope.left_out))),
+        ("with", scope.selector),
+    )
+    return " ".join((_SOURCE, *(f"{word} {value}" for word, value in parts if value)))
 
 
 def runs_of(pod: dict[str, Any]) -> Iterator[ContainerRun]:

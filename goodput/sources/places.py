@@ -16,8 +16,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO
 
+from goodput._files import local_path
 from goodput.errors import NoData, SourceUnreachable
-from goodput.stores import Item, ObjectStore, local_path
+from goodput.stores import Item, ObjectStore
 
 # In an address a question mark begins its options.
 _LOCAL_WILD = frozenset("*?[")
@@ -46,12 +47,23 @@ class Stored:
         return self.size is None
 
 
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """A file or folder that could not be listed, and why."""
+
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}"
+
+
 @dataclass(frozen=True)
 class Listing:
     """What a place holds, in the order of names; `flaws` says what could not be listed."""
 
     entries: list[Stored]
-    flaws: list[str] = field(default_factory=list)
+    flaws: list[Flaw] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -63,6 +75,11 @@ class Place:
     store: ObjectStore | None = None
     pattern: tuple[str, ...] = ()
     is_part: bool = False
+
+    @property
+    def root(self) -> str:
+        """Its name with the pattern."""
+        return "/".join((_text(self.name), *self.pattern))
 
     @classmethod
     def open(cls, text: str) -> Place:
@@ -135,7 +152,7 @@ class Place:
         paths = [item.path for item in items]
         files = [item for item in items if item.size or not _is_folder(item.path, paths)]
         entries = [self._stored(item) for item in files if self._is_wanted(item.path)]
-        return Listing(entries, [f"{self.name}: {flaw}" for flaw in flaws])
+        return Listing(entries, [Flaw(self.name, flaw) for flaw in flaws])
 
     def _stored(self, item: Item) -> Stored:
         below = item.path.removeprefix(self.path).strip("/")
@@ -187,13 +204,13 @@ def _matches(parts: list[str], pattern: tuple[str, ...]) -> bool:
     return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
 
 
-def _walk(folder: str, flaws: list[str]) -> Iterator[Stored]:
+def _walk(folder: str, flaws: list[Flaw]) -> Iterator[Stored]:
     """What is below a folder, in the order of names; links to folders are not followed."""
     try:
         with os.scandir(folder) as scan:
             entries = sorted(scan, key=lambda entry: entry.name)
     except OSError as error:
-        flaws.append(f"{_text(folder)}: {error.strerror}")
+        flaws.append(Flaw(_text(folder), str(error.strerror)))
         return
     for entry in entries:
         try:
@@ -201,7 +218,7 @@ def _walk(folder: str, flaws: list[str]) -> Iterator[Stored]:
         except FileNotFoundError:  # it went since the folder was read, or is a link to nothing
             continue
         except OSError as error:
-            flaws.append(f"{_text(entry.path)}: {error.strerror}")
+            flaws.append(Flaw(_text(entry.path), str(error.strerror)))
             continue
         if stat.S_ISREG(info.st_mode):
             yield _local_file(entry.path, info)

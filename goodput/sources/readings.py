@@ -24,6 +24,7 @@ class Reading:
         file_bytes: size of the file as it lies there, packed or not.
         unread_bytes: of these, the unfinished last line that was left for later.
         lines: whole ones that were read; what follows them may change.
+        root: what was listed when it was found; None in readings of earlier versions.
         head: the first unpacked bytes; empty in readings of earlier runs, which have their hash.
     """
 
@@ -42,6 +43,7 @@ class Reading:
     attempt: int | None
     tz: str | None
     reader: str
+    root: str | None
     head: bytes = field(default=b"", repr=False)
 
     def under(self, log_id: str, replaces: str | None) -> Reading:
@@ -59,7 +61,9 @@ COLUMNS = tuple(item.name for item in fields(Reading) if item.name not in _NOT_S
 # Of a file that grew a thousand times, the last reading tells all.
 _NEWEST = f"""
     select {", ".join(COLUMNS)} from raw.{_TABLE} where cluster = $cluster
-    qualify row_number() over (partition by path, log_id order by ingested_at desc, run_id desc) = 1
+    qualify row_number() over (
+        partition by path, log_id, root order by ingested_at desc, run_id desc
+    ) = 1
     order by ingested_at, run_id
 """
 _REPLACED = f"""
@@ -75,6 +79,7 @@ class Readings:
     _by_stream: dict[str, dict[str, Reading]] = field(default_factory=dict)
     _log_ids: set[str] = field(default_factory=set)
     _replaced: set[str] = field(default_factory=set)
+    _roots: set[tuple[str, str | None]] = field(default_factory=set)
 
     @classmethod
     def of(cls, lake: Lake, cluster: str) -> Self:
@@ -90,6 +95,7 @@ class Readings:
         """Takes in a reading that is newer than all others."""
         reading = replace(reading, head=b"")  # its hash is enough, and files are many
         self._by_path[reading.path] = reading
+        self._roots.add((reading.path, reading.root))
         self._log_ids.add(reading.log_id)
         of_stream = self._by_stream.setdefault(reading.stream, {})
         longest = of_stream.get(reading.log_id)
@@ -101,6 +107,10 @@ class Readings:
     def last_of(self, path: str) -> Reading | None:
         """The last reading of a file."""
         return self._by_path.get(path)
+
+    def is_known_below(self, root: str, path: str) -> bool:
+        """Whether a file was read when a root was listed, lately or ever."""
+        return (path, root) in self._roots
 
     def paths(self) -> Iterable[str]:
         """Every file that was read."""

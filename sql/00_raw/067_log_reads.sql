@@ -1,7 +1,8 @@
 -- Readings of log files by `collect logs`: how far each was read, and how to know it again.
 --
 -- A file that grew, was renamed or was packed begins with the same `head_bytes` bytes and keeps its
--- `log_id`. `replaces` names a log_id whose rows this reading contradicts: they no longer count.
+-- `log_id`. `replaces` names a log_id whose rows this reading contradicts: they no longer count. A file
+-- that is found below another root of raw.log_lists is read again.
 --
 -- grain: row
 -- day: modified_at
@@ -23,6 +24,7 @@ create table raw.log_reads (
     attempt integer,
     tz varchar,
     reader varchar not null,
+    root varchar,
     ingested_at timestamptz,
     ingested_from varchar,
     run_id varchar,

@@ -1,7 +1,8 @@
 -- Attempts in the order of their run lineage, with the
 -- attempt before and the start of the next [0.2].
 --
--- lineage_id stands for the long key; it holds for one build only.
+-- lineage_id stands for the long key; it holds for one build only. looked_ms is when somebody last looked at
+-- the log of an attempt that is still open; null where that is not known.
 --
 -- grain: cluster, job, attempt
 
@@ -17,6 +18,7 @@ select
     epoch_ms(attempt.started_at) as started_ms,
     epoch_ms(attempt.ended_at) as ended_ms,
     coalesce(epoch_ms(attempt.ended_at), getvariable('as_of_ms')) as known_end_ms,
+    epoch_ms(look.looked_at) as looked_ms,
     attempt.outcome,
     attempt.ended_at is not null
     and attempt.outcome not in ('succeeded', 'running') as is_interrupted,
@@ -34,6 +36,7 @@ select
     lead(epoch_ms(attempt.started_at)) over in_lineage as next_started_ms
 from staged.attempts as attempt
 inner join staged.jobs as job using (cluster, job)
+left join staged.log_looks as look using (cluster, job, attempt)
 window in_lineage as (
     partition by attempt.cluster, job.lineage
     order by attempt.started_at, attempt.attempt, attempt.job

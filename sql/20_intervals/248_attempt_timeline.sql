@@ -1,6 +1,8 @@
 -- What each attempt was doing from gang ready to its end:
 -- disjoint, without gaps, one state and cause each.
 --
+-- What an open attempt did after somebody looked at its log last, nobody knows: unk.obs_gap [0.3, 2.6].
+--
 -- grain: cluster, job, attempt, started_ms
 
 -- What a slow record may still take before it is beyond the baseline. Slow records are few.
@@ -39,8 +41,16 @@ placed as (
         verdict.carry_attempt,
         verdict.own_cause,
         coalesce(segment.state like 'A.lost.%', false) as is_lost,
-        segment.state in ('A.productive.committed', 'A.productive.provisional') as is_productive,
-        budgets.budget_left_ms
+        segment.ended_ms >= attempt.known_end_ms as is_tail,
+        case
+            when segment.state in ('A.productive.committed', 'A.productive.provisional')
+                and budgets.budget_left_ms is not null
+                then segment.started_ms + budgets.budget_left_ms
+            when segment.ended_ms >= attempt.known_end_ms
+                and not segment.is_step
+                and segment.phase_kind is null
+                then attempt.looked_ms
+        end as split_ms
     from intervals.attempt_segments as segment
     inner join intervals.lineage_attempts as attempt using (attempt_id)
     inner join intervals.gangs as gang using (cluster, job, attempt)
@@ -50,30 +60,20 @@ placed as (
         on segment.attempt_id = budgets.attempt_id and segment.started_ms = budgets.started_ms
 ),
 
--- The last part of a slow record, beyond the baseline, is A.slow [3.1].
-split_slow as (
+-- The last part of a slow record, beyond the baseline, is A.slow [3.1]; that of a silence, beyond the last
+-- look, is unknown.
+split as (
     select
         * replace (
-            case
-                when is_beyond then greatest(started_ms, started_ms + budget_left_ms)
-                else started_ms
-            end as started_ms,
-            case
-                when not is_beyond and is_productive and budget_left_ms is not null
-                    then least(ended_ms, started_ms + budget_left_ms)
-                else ended_ms
-            end as ended_ms
+            case when is_beyond then greatest(started_ms, split_ms) else started_ms end
+                as started_ms,
+            case when is_beyond then ended_ms else least(ended_ms, split_ms) end as ended_ms
         )
     from (
         select placed.*, part.is_beyond
         from placed
         cross join (values (false), (true)) as part (is_beyond)
-        where
-            not part.is_beyond
-            or (
-                placed.is_productive
-                and placed.budget_left_ms < placed.ended_ms - placed.started_ms
-            )
+        where not part.is_beyond or placed.split_ms < placed.ended_ms
     )
 ),
 
@@ -83,7 +83,7 @@ clipped as (
             greatest(started_ms, ready_ms) as started_ms,
             least(ended_ms, known_end_ms) as ended_ms
         )
-    from split_slow
+    from split
     where
         ready_ms is not null
         and least(ended_ms, known_end_ms) > greatest(started_ms, ready_ms)
@@ -95,6 +95,7 @@ judged as (
         case
             when is_step and phase_kind is null and is_beyond
                 then {'state': 'A.slow', 'cause': slow_class, 'payer': null}
+            when is_beyond then {'state': 'A.unknown', 'cause': 'unk.obs_gap', 'payer': null}
             when is_step and phase_kind is null
                 then {'state': state, 'cause': cause, 'payer': 'step'}
             when phase_kind = 'stall'
@@ -119,7 +120,7 @@ judged as (
                 }
             when first_started_ms is null or started_ms < first_started_ms
                 then {'state': 'A.init', 'cause': carry_cause, 'payer': 'carry'}
-            when ended_ms >= known_end_ms
+            when is_tail
                 then case
                     when attempt_ended_ms is null and ended_ms - started_ms >= hang_ms
                         then {'state': 'A.hang', 'cause': 'unk.none', 'payer': null}

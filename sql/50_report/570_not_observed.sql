@@ -56,7 +56,11 @@ gaps as (
             coalesce(epoch_ms(ended_at), getvariable('window_end_ms')),
             getvariable('window_end_ms')
         ) as ended_ms
-    from staged.collector_gaps
+    from (
+        select started_at, ended_at from staged.collector_gaps
+        union all
+        select started_at, ended_at from report.log_gaps
+    )
 ),
 
 gap_time as (

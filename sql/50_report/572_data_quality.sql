@@ -90,6 +90,15 @@ holes as (
         greatest(epoch_ms(started_at), getvariable('window_start_ms')) as started_ms,
         least(end_ms(ended_at), getvariable('window_end_ms')) as ended_ms
     from staged.collector_gaps
+
+    union all
+
+    select
+        cluster,
+        'logs' as basis,
+        greatest(epoch_ms(started_at), getvariable('window_start_ms')) as started_ms,
+        least(epoch_ms(ended_at), getvariable('window_end_ms')) as ended_ms
+    from report.log_gaps
 ),
 
 reached as (

@@ -109,6 +109,9 @@ with counted as (
     select 'log_reads' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.log_reads
     union all
+    select 'log_lists' as name, count(*) as row_count, max(ingested_at) as newest_at
+    from raw.log_lists
+    union all
     select 'checkpoint_lists' as name, count(*) as row_count, max(ingested_at) as newest_at
     from raw.checkpoint_lists
     union all

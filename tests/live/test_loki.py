@@ -58,7 +58,9 @@ def collect(server, lake):
         source = LokiLogs(client, query, now, start=start)
         taken = take_logs(lake, source, LogOptions(), now=now)
         client.close()
-        return {table: count for table, count in taken.rows_added.items() if count}
+        added = {table: count for table, count in taken.rows_added.items() if count}
+        added.pop("log_lists", None)  # each look has one
+        return added
 
     return run
 
@@ -227,6 +229,16 @@ def test_runs_go_on_where_the_last_one_ended_and_no_step_is_lost_or_doubled(loki
     assert rows("log_steps", "distinct first") == [(1,), (2,), (3,), (4,), (5,), (2000,)]
     starts = [int(request["start"]) for request in loki.requests]
     assert starts[-1] >= ns(-3 * 3600)
+    assert rows("log_lists", "listed_at, root, is_complete, files") == [
+        ("09:30:00", f"loki {QUERY}", True, 1),
+        ("10:00:00", f"loki {QUERY}", True, 1),
+    ]
+    assert rows("log_reads", "distinct root") == [(f"loki {QUERY}",)]
+
+
+def test_a_look_that_finds_no_line_proves_nothing(collect, rows):
+    collect()
+    assert rows("log_lists", "is_complete, files, unseen") == [(False, 0, None)]
 
 
 def test_parts_are_cut_at_fixed_hours_and_are_one_stream(loki, collect, rows):

@@ -48,7 +48,9 @@ def collect(lake, api):
         source = PodLogs(api, Scope(**scope), "default", again=again)
         said = []
         taken = take_logs(lake, source, LogOptions(), now=NOW, say=said.append)
-        return {table: count for table, count in taken.rows_added.items() if count}
+        added = {table: count for table, count in taken.rows_added.items() if count}
+        added.pop("log_lists", None)  # each look has one
+        return added
 
     return run
 
@@ -221,7 +223,7 @@ def test_only_pods_that_train_are_asked(collect, cluster, asked):
     assert {item["container"] for item in asked()} == {"main"}
 
 
-def test_namespaces_and_labels_choose(collect, cluster):
+def test_namespaces_and_labels_choose(collect, cluster, rows):
     cluster.add("namespaces", *({"metadata": {"name": name}} for name in ("team", "other")))
     cluster.add(
         "pods",
@@ -234,6 +236,10 @@ def test_namespaces_and_labels_choose(collect, cluster):
     assert named() == ["a"]
     collect(left_out=("team",))
     assert named() == ["a", "c"]
+    assert rows("log_lists", "root, files, is_complete") == [
+        ("kubernetes pods/log but team", 1, False),
+        ("kubernetes pods/log of team with app=x", 1, False),
+    ]
 
 
 def test_what_may_not_be_read_is_recorded_and_asked_for_once(collect, cluster, rows, asked):
@@ -245,6 +251,7 @@ def test_what_may_not_be_read_is_recorded_and_asked_for_once(collect, cluster, r
         ("kubernetes pods/log of team", "10:00:00", "403:"),
     ]
     assert len(asked()) == 2
+    assert rows("log_lists", "is_complete, files, len(unseen)") == [(False, 3, 3)]
 
 
 def test_a_node_that_does_not_answer_is_left_and_the_others_are_read(collect, cluster, rows):
@@ -254,6 +261,11 @@ def test_a_node_that_does_not_answer_is_left_and_the_others_are_read(collect, cl
     collect()
     assert rows("collector_gaps", "source_name") == [("kubernetes pods/log of node dead",)]
     assert rows("log_files", "pod") == [("r",)]
+    [(root, is_complete, files, unseen)] = rows("log_lists", "root, is_complete, files, unseen")
+    assert (root, is_complete, files) == ("kubernetes pods/log", False, 3)
+    assert unseen == [
+        f"kubernetes /var/log/pods/team_{name}_{uid(name)}/main/0.log" for name in ("p", "q")
+    ]
 
 
 def test_a_cut_log_is_read_again_whole(collect, cluster, rows):

@@ -22,7 +22,7 @@ class Runs:
         self.say = self.said.append
 
     def logs(self, *paths, at, again=False, **options):
-        """Rows added by table, without tables that got none."""
+        """Rows added by table, without tables that got none; each run adds to log_lists."""
         taken = take_logs(
             self.lake,
             LogFiles([str(path) for path in paths]),
@@ -32,7 +32,9 @@ class Runs:
             say=self.say,
         )
         self.taken = taken
-        return {table: rows for table, rows in taken.rows_added.items() if rows}
+        added = {table: rows for table, rows in taken.rows_added.items() if rows}
+        added.pop("log_lists", None)
+        return added
 
     def checkpoints(self, *roots, at, **options):
         taken = take_checkpoints(

@@ -28,16 +28,17 @@ def test_logs(collect, tmp_path):
         [
             f"{log}: maxtext: 1 log_segments, 1 log_steps",
             "log_files: 1 new rows",
+            "log_lists: 1 new rows",
             "log_reads: 1 new rows",
             "log_segments: 1 new rows",
             "log_steps: 1 new rows",
             "1 files, 0 of them as they were",
         ],
     )
-    assert collect("logs", tmp_path, "--job", "J", "--attempt", "2", "--tz", "Europe/Berlin") == (
+    assert collect("logs", log, "--job", "J", "--attempt", "2", "--tz", "Europe/Berlin") == (
         0,
         "",
-        ["1 files, 1 of them as they were"],
+        ["log_lists: 1 new rows", "1 files, 1 of them as they were"],
     )
 
 

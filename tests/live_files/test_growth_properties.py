@@ -37,6 +37,7 @@ def _counted(runs):
 
 @settings(max_examples=25)
 @example(kinds=["banner", "bar line", "step"], cuts=[(83, True)])  # a bar cut off, then quiet
+@example(kinds=["step", "bar"], cuts=[(76, True), (174, False)])  # quiet within a bar, then on
 @given(
     kinds=st.lists(st.sampled_from(sorted(_LINES)), min_size=1, max_size=30),
     cuts=st.lists(st.tuples(st.integers(0, 2000), st.booleans()), max_size=4),

@@ -76,8 +76,17 @@ def _patterns(folder: Path) -> Path:
     sources |= {p.regex.source for f in load_formats() for p in f.patterns}
     path = folder / "patterns"
     plain = sorted({re.sub(r"\(\?P<\w+>", "(", s).replace("\\'", "'") for s in sources})
-    path.write_text("\n".join(plain) + "\n", encoding="utf-8")
+    path.write_text("\n".join(map(_in_bytes, plain)) + "\n", encoding="ascii")
     return path
+
+
+def _in_bytes(source: str) -> str:
+    """An expression with each character that is not ASCII as its bytes."""
+    return re.sub(
+        r"[^\x00-\x7f]",
+        lambda found: "(?:" + "".join(rf"\x{byte:02X}" for byte in found[0].encode()) + ")",
+        source,
+    )
 
 
 def _copied(files: Sequence[Path]) -> list[Path]:

@@ -80,7 +80,7 @@ class Assembler:
         self._ready_ms: int | None = None
         self._resume: int | None = None
         self._bar_start: int | None = None
-        self._is_weak = self._is_declared = False
+        self._is_weak = self._is_declared = self._is_final = False
         self._steps_since_end = 0
 
     @property
@@ -119,10 +119,13 @@ class Assembler:
         segment = self._segment
         if outcome is None or self._is_declared:
             return
-        if segment.outcome is None or outcome == "succeeded" or self._is_weak:
+        is_weak = event.pattern.weak or event.is_echo
+        # What is only probable holds against what is no surer, unless it was a success.
+        gives_way = self._is_weak and (not is_weak or segment.outcome == "succeeded")
+        if segment.outcome is None or outcome == "succeeded" or gives_way:
             segment.outcome, segment.outcome_line = outcome, event.line
             segment.outcome_ms = self._at(event)
-            self._is_weak = event.pattern.weak or event.is_echo
+            self._is_weak, self._is_final = is_weak, event.pattern.final and not is_weak
             self._steps_since_end = 0
             self._is_declared = "status" in event.fields or (
                 outcome == "succeeded" and not self._is_weak
@@ -215,9 +218,9 @@ class Assembler:
             for place in places.tolist():
                 self._take_step(place)
             return True
-        ends, basis = placed[0].tolist(), placed[1]
-        run.add(places.tolist(), positions.tolist(), ends, basis)
-        self._now = self._now if ends[-1] == NONE else ends[-1]
+        ends, basis = placed
+        run.add_all(places, positions, ends, basis)
+        self._now = self._now if ends[-1] == NONE else int(ends[-1])
         recent = lines[-_RECENT:]
         self._note_recent(zip(recent["position"].tolist(), recent["digest"].tolist(), strict=True))
         self._note_survival(len(places))
@@ -252,13 +255,14 @@ class Assembler:
         count = position - last if last is not None and last < position else 1
         timing = Timing(stamp, fresh, elapsed, covers, self._now, count, self._bar_start)
         end, basis = end_of(timing)
-        run.add([place], [position], [NONE if end is None else end], basis)
+        run.add(place, position, NONE if end is None else end, basis)
         self._step_begin = self._resume = None
         self._now = self._now if end is None else end
 
     def _note_survival(self, steps: int) -> None:
         self._steps_since_end += steps
-        if not self._is_declared and self._steps_since_end >= SURVIVED_STEPS:
+        holds = self._is_declared or self._is_final
+        if not holds and self._steps_since_end >= SURVIVED_STEPS:
             segment = self._segment
             segment.outcome = segment.outcome_line = segment.outcome_ms = None
 
@@ -273,7 +277,8 @@ class Assembler:
     def _is_repetition(self, step: StepLine, position: int) -> bool:
         """Whether the same text, or the same step, was just seen: several ranks print it."""
         key = (position, step.digest)
-        if key in self._recent or self._run.positions[-1:] == [position]:
+        is_last = bool(self._run.positions) and self._run.positions[-1] == position
+        if is_last or key in self._recent:
             return True
         self._note_recent([key])
         return False

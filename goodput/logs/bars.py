@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from goodput.logs.step_lines import NONE, Lines
+from goodput.logs.step_lines import MAX_POSITION, NONE, Lines
 
 
 def training_bar(updates: Lines) -> Lines:
@@ -15,42 +15,34 @@ def training_bar(updates: Lines) -> Lines:
     """
     if not len(updates):
         return updates
-    named = updates.copy()
-    for name in ("position", "elapsed_ms", "total"):
-        named[name][named[name] == NONE] = 0
-    timed = named[named["has_rate"]] if named["has_rate"].any() else named
-    totals, bar = np.unique(timed["total"], return_inverse=True)
+    total = np.maximum(updates["total"], 0)
+    timed = updates["has_rate"]
+    timed = timed if timed.any() else ~timed
+    totals, bar = np.unique(total[timed], return_inverse=True)
     taken = np.zeros(len(totals), np.int64)
-    np.maximum.at(taken, bar, timed["elapsed_ms"])
-    total = int(totals[np.flatnonzero(taken == taken.max())[-1]])
-    return _continued(updates[named["total"] == total], total)
+    np.maximum.at(taken, bar, updates["elapsed_ms"][timed])
+    longest = int(totals[np.flatnonzero(taken == taken.max())[-1]])
+    return _continued(updates[total == longest], longest)
 
 
 def _continued(updates: Lines, total: int) -> Lines:
-    base = last = 0
-    label: str | None = None
-    first = NONE  # of the next record, where the bar was seen at its beginning
-    kept: list[int] = []
-    positions: list[int] = []
-    firsts: list[int] = []
-    before_ms = None
-    columns = (updates[name].tolist() for name in ("position", "elapsed_ms", "label"))
-    for place, (position, elapsed, raw_label) in enumerate(zip(*columns, strict=True)):
-        done, text = max(position, 0), raw_label.strip()
-        if done < last and (last >= total or (text != label and "poch" in text)):
-            base += total
-        if not done:
-            first = base + 1
-        elif done != last:
-            if done > last and kept and elapsed == before_ms:
-                # The bar shows the same time: of such updates only the last says something.
-                first = firsts.pop()
-                kept.pop(), positions.pop()
-            kept.append(place)
-            positions.append(base + done)
-            firsts.append(first)
-            first, before_ms = NONE, elapsed
-        last, label = done, text
-    lines = updates[kept]
-    lines["position"], lines["first"] = positions, firsts
+    done, label = np.maximum(updates["position"], 0), updates["label"]
+    before = np.append(0, done[:-1])
+    is_new = np.append(True, label[1:] != label[:-1])
+    begins_anew = (done < before) & ((before >= total) | (is_new & updates["is_epoch"]))
+    rounds = np.minimum(np.cumsum(begins_anew), MAX_POSITION // max(total, 1))
+    base = rounds * total
+    kept = np.flatnonzero((done != 0) & (done != before))
+    # What a record begins with is known where the bar was seen at its beginning since the last one.
+    zero = np.maximum.accumulate(np.where(done == 0, np.arange(len(done)), -1))[kept]
+    first = np.where(zero > np.append(-1, kept[:-1]), base[zero] + 1, NONE)
+    # The bar shows the same time: of such updates only the last says something.
+    elapsed = updates["elapsed_ms"][kept]
+    is_later = np.zeros(len(kept), np.bool_)
+    is_later[1:] = (done > before)[kept[1:]] & (elapsed[1:] == elapsed[:-1])
+    begin = np.maximum.accumulate(np.where(is_later, 0, np.arange(len(kept))))
+    is_last = np.append(~is_later[1:], True)[: len(kept)]
+    lines: Lines = updates[kept[is_last]]
+    lines["position"] = (base + done)[kept[is_last]]
+    lines["first"] = first[begin[is_last]]
     return lines

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import IO
 
@@ -319,16 +320,29 @@ def _is_transport(found: Finding) -> bool:
     return found.judgement.role == "cascade" and found.judgement.failure_class.startswith("net.")
 
 
+def _is_of_launcher(found: Finding) -> bool:
+    return found.evidence.signature.source == "launcher"
+
+
 def _picked(fatal: Sequence[Finding]) -> Finding | None:
-    """The root: strongest, then first; weak evidence after a collective timeout follows from it."""
-    timeout = min((f.line for f in fatal if _is_communication(f)), default=None)
+    """The root: strongest, then first.
+
+    Weak evidence after a collective timeout follows from it, and so do kills after a process
+    failed of itself: its launcher ends the others.
+    """
+    timeout = min((f.line for f in fatal if _is_communication(f)), default=inf)
+    exits = (f.line for f in fatal if _is_of_launcher(f) and f.judgement.role == "cascade")
+    exit_or_timeout = min(timeout, min(exits, default=inf))
     candidates = [
         f
         for f in fatal
         if f.judgement.role in ("root", "either")
         and f.judgement.strength > 0
         and f.domain not in ("unknown", "baseline")
-        and (f.judgement.strength > 1 or timeout is None or f.line < timeout)
+        and (
+            f.judgement.strength > 1
+            or f.line < (exit_or_timeout if _is_of_launcher(f) else timeout)
+        )
     ]
     return max(candidates, key=lambda f: (f.judgement.strength, -f.line), default=None)
 

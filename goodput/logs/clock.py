@@ -204,7 +204,7 @@ class LogClock:
         self.latest, self.year = before
         return None if stamp is None else stamp.ms
 
-    def places(self, text: bytes) -> list[int]:
+    def places(self, text: bytes) -> Any:
         """Where a time may be, in order: in each there is one of these places at least."""
         codes = np.frombuffer(text, np.uint8)
         if self.year is not None:
@@ -212,8 +212,7 @@ class LogClock:
         else:
             first, second = codes[:-1], codes[1:]
             found = ((first == _ONE) & (second == _NINE)) | ((first == _TWO) & (second == _ZERO))
-        places: list[int] = np.flatnonzero(found).tolist()
-        return places
+        return np.flatnonzero(found)
 
     def may_find(self, text: bytes, begin: int, end: int) -> bool:
         """Whether a line in text[begin:end] can hold a time: most stretches of a log hold none."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from goodput.logs.clock import LogClock, Stamp
 from goodput.logs.formats import Pattern
 from goodput.logs.signatures import Signature
-from goodput.logs.step_lines import COVERS, NONE, StepLine, elapsed_ms, position_of
+from goodput.logs.step_lines import COVERS, NONE, StepLine, elapsed_ms, label_of, position_of
 
 _MAX_TIME_S = 1 << 35
 # Products of two such numbers still fit the raw tables' integers.
@@ -80,6 +80,7 @@ def step_line_of(
     numbers = (place.rank, stamp and stamp.ms, place.fresh and place.fresh.ms, place.before_ms)
     rank, stamp_ms, fresh_ms, before_ms = (NONE if n is None else n for n in numbers)
     elapsed = elapsed_ms(fields, pattern.unit)
+    label, is_epoch = label_of(str(fields.get("label", "")))
     return StepLine(
         line=place.line,
         offset=place.offset,
@@ -97,7 +98,8 @@ def step_line_of(
         first=NONE,
         covers=COVERS.index(pattern.covers),
         has_rate="rate" in fields,
-        label=str(fields.get("label", "")),
+        label=label,
+        is_epoch=is_epoch,
     )
 
 

@@ -71,6 +71,7 @@ _PATTERN_KEYS = {
     "blocking",
     "commit",
     "weak",
+    "final",
     "covers_offset",
     "example",
 }
@@ -111,6 +112,7 @@ class Pattern:
         commit: "next_step" if the format never says that a checkpoint is complete and training only
             goes on after it.
         weak: the outcome stands only if no other follows.
+        final: it stands although steps follow: processes are given time to end.
         examples: lines with what they give.
     """
 
@@ -128,6 +130,7 @@ class Pattern:
     blocking: bool = True
     commit: str = ""
     weak: bool = False
+    final: bool = False
     examples: tuple[dict[str, Any], ...] = ()
 
 

@@ -46,7 +46,7 @@ def required_literals(pattern: str) -> Literals:
         GoodputError: the expression can match without any fixed run of two characters.
     """
     found = _best(_candidates(list(_parser.parse(pattern))))
-    if found is None or min(map(len, found)) < MIN_LENGTH:
+    if found is None or min(map(_length, found)) < MIN_LENGTH:
         raise GoodputError(
             f"the pattern {pattern!r} has no fixed text of {MIN_LENGTH} characters that each match "
             "must contain; add some, so that large logs can be searched for it quickly"
@@ -66,7 +66,14 @@ def _shortest(literals: Literals) -> Literals:
 
 
 def _rarity(literal: str) -> int:
+    if _length(literal) < MIN_LENGTH:
+        return 0
     return MIN_LENGTH if literal.strip() in _FREQUENT else len(literal)
+
+
+def _length(literal: str) -> int:
+    """Spaces at the ends do not count: a colon and one are in most lines."""
+    return len(literal.strip())
 
 
 def _candidates(items: list[Any]) -> list[Literals]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from goodput.logs.unpacking import BLOCK_BYTES, DAMAGE, unpacked
 MAX_LINE_BYTES = 1 << 18
 # Lines are counted from one place to the next where these are further from each other.
 _SPARSE_BYTES = 1 << 12
-_LINE_FEED = 10
+_LINE_FEED, _RETURN = b"\n\r"
 
 ByteSource = io.BufferedReader
 
@@ -35,6 +35,23 @@ class Flaw:
     reason: str
 
 
+class FoundLines(NamedTuple):
+    """Lines of a block at some places, as arrays.
+
+    Attributes:
+        starts, ends: where it begins and where its end begins in the block.
+        numbers: counted from 1 in the log; a carriage return begins no line of its own.
+    """
+
+    starts: Any
+    ends: Any
+    numbers: Any
+
+    def part(self, part: slice) -> FoundLines:
+        """Some of them."""
+        return FoundLines(*(column[part] for column in self))
+
+
 @dataclass(slots=True)
 class Block:
     """Whole lines, with the offset of the first byte and the number of the first line (from 1)."""
@@ -42,25 +59,73 @@ class Block:
     data: bytes
     offset: int
     line: int
-    _is_end: Any = None
+    _is_feed: Any = None
+    # Where parts were left out, and how many bytes up to there.
+    _cuts: tuple[Any, Any] | None = None
 
-    def lines_at(self, places: Sequence[int]) -> list[int]:
-        """The numbers of the lines at some places in order."""
-        is_end = self._line_ends()
+    def without(self, begins: Any, ends: Any) -> Block:
+        """The same without some parts that hold no line feed, given by arrays in order."""
+        if not len(begins):
+            return self
+        bounds = zip([0, *ends.tolist()], [*begins.tolist(), len(self.data)], strict=True)
+        data = b"".join([self.data[begin:end] for begin, end in bounds])
+        left_out = np.cumsum(ends - begins)
+        return Block(data, self.offset, self.line, _cuts=(ends - left_out, left_out))
+
+    def offsets_at(self, places: Any) -> Any:
+        """The offsets in the log of some places in order."""
+        offsets = places + self.offset
+        if self._cuts is not None:
+            cuts, left_out = self._cuts
+            offsets += np.append(0, left_out)[np.searchsorted(cuts, places, "right")]
+        return offsets
+
+    def lines_at(self, places: Any) -> FoundLines:
+        """The lines at some places in order; lines end at a line feed or carriage return."""
         if len(places) * _SPARSE_BYTES < len(self.data):
-            counts = [np.count_nonzero(is_end[a:b]) for a, b in pairwise([0, *places])]
-            return [self.line + before for before in accumulate(map(int, counts))]
-        numbers: list[int] = (np.searchsorted(np.flatnonzero(is_end), places) + self.line).tolist()
-        return numbers
+            return self._few_lines_at(places)
+        is_end = self._feeds()
+        if b"\r" in self.data:
+            is_end = is_end | (np.frombuffer(self.data, np.uint8) == _RETURN)
+        ends = np.append(np.flatnonzero(is_end), len(self.data))
+        line = np.searchsorted(ends, places)
+        line = line[np.diff(line, prepend=-1) > 0]
+        # How many lines, as they are counted, end before each of these.
+        count = np.append(0, np.cumsum(self._feeds()[ends[:-1]]))
+        starts = np.where(line, ends[line - 1] + 1, 0)
+        return FoundLines(starts, ends[line], count[line] + self.line)
+
+    def _few_lines_at(self, places: Any) -> FoundLines:
+        """The same where most lines hold none of the places."""
+        data, found, end, feed = self.data, [], -1, -1
+        for place in places.tolist():
+            if place < end:
+                continue
+            # Each search is bounded by the one before: a block of carriage returns is linear.
+            floor = end + 1
+            if feed < place:
+                floor = data.rfind(b"\n", floor, place) + 1 or floor
+                feed = _found(data.find(b"\n", place), len(data))
+            start = data.rfind(b"\r", floor, place) + 1 or floor
+            end = _found(data.find(b"\r", place, feed), feed)
+            found.append((start, end))
+        starts, ends = np.array(found, np.int64).reshape(-1, 2).T
+        feeds = self._feeds()
+        counts = [np.count_nonzero(feeds[a:b]) for a, b in pairwise([0, *starts.tolist()])]
+        return FoundLines(starts, ends, np.cumsum(counts, dtype=np.int64) + self.line)
 
     def count_lines(self) -> int:
         """How many lines end in it."""
-        return int(np.count_nonzero(self._line_ends()))
+        return int(np.count_nonzero(self._feeds()))
 
-    def _line_ends(self) -> Any:
-        if self._is_end is None:
-            self._is_end = np.frombuffer(self.data, np.uint8) == _LINE_FEED
-        return self._is_end
+    def _feeds(self) -> Any:
+        if self._is_feed is None:
+            self._is_feed = np.frombuffer(self.data, np.uint8) == _LINE_FEED
+        return self._is_feed
+
+
+def _found(place: int, otherwise: int) -> int:
+    return otherwise if place < 0 else place
 
 
 @dataclass(slots=True)

@@ -1,15 +1,14 @@
-"""Leaves out what a progress bar drew over: ten updates a second say no more than the last one.
+"""Finds what progress bars drew over: ten updates a second say no more than the last one.
 
     label 45%|████      | 720/1602 [2:12:45<2:59:53, 12.28s/it]
 
 Updates of one bar with one clock, and nothing else, each drawn over the one before. Not of a bar
 that has not begun, for it says when it does. A log may hold a million: they are found by the order
-of their marks, as arrays, in a third of the time that an expression takes.
+of their marks, as arrays, in a tenth of the time that an expression takes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,98 +16,83 @@ import numpy as np
 _MARKS = b"%||[<]"
 _RETURN = ord("\r")
 _LINE_ENDS = b"\r\n"
-_MAX_LABEL, _MAX_CLOCK, _MAX_COUNT = 80, 20, 12
-_MAX_PERCENT_DIGITS = 3
+_MAX_LABEL, _MAX_CLOCK, _MAX_COUNT = 80, 16, 12
+_PERCENT_DIGITS = 3
 _IS_MARK = bytes(byte in _MARKS + _LINE_ENDS for byte in range(256))
-_ENDS_LINE = np.isin(np.arange(256), list(_LINE_ENDS))
+_IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
+_ZERO = ord("0")
+_IS_PERCENT = np.isin(np.arange(256), list(b" .0123456789" + _LINE_ENDS))
+_WORD = 8
 
 
-def without_redrawn_bars(data: bytes) -> bytes:
-    """The same with nothing but returns where a bar was drawn anew in the same second."""
+def drawn_over(data: bytes) -> tuple[Any, Any]:
+    """Begins and ends of what was drawn over a moment later; each end is at a carriage return."""
+    none = np.empty(0, np.int64)
     if b"\r" not in data or b"%|" not in data:
-        return data
-    masked = bytearray(data)
-    for begin, end in _drawn_over(data):
-        masked[begin:end] = b"\r" * (end - begin)
-    return bytes(masked)
-
-
-def _drawn_over(data: bytes) -> Iterator[tuple[int, int]]:
-    """Begins and ends of what was drawn over, and was a moment later."""
-    # Windows may reach behind the end, which is not that of a line.
-    padded = b"\n" + data + bytes(_MAX_LABEL)
-    text = np.frombuffer(padded, np.uint8)
-    marks = np.flatnonzero(np.frombuffer(padded.translate(_IS_MARK), np.bool_))
-    updates = _updates(text, marks)
+        return none, none
+    text = np.frombuffer(data, np.uint8)
+    marks = np.flatnonzero(np.frombuffer(data.translate(_IS_MARK), np.bool_))
+    updates = _updates(text[marks], marks)
     if not len(updates):
-        return
+        return none, none
     start, percent, _, bar, opening, less, closing, end = (
         marks[updates + number] for number in range(len(_MARKS) + 2)
     )
-    start = start + 1
-    digits = _digits_before(text, start, percent)
-    label = _windows(text, start, percent - digits - start, _MAX_LABEL)
-    clock = _windows(text, opening + 1, less - opening - 1, _MAX_CLOCK)
-    is_update = (percent - start - digits <= _MAX_LABEL) & (digits > 0) & _are_clocks(clock)
-    is_update &= (less - opening - 1 <= _MAX_CLOCK) & (less > opening + 1)
-    is_update &= ~_are_at_zero(text, bar, opening) & _are_blank(data, closing, end - 1)
-    follows = (text[end[:-1]] == _RETURN) & (start[1:] == end[:-1] + 1)
-    is_same = follows & is_update[:-1] & is_update[1:]
-    is_same &= (label[1:] == label[:-1]).all(axis=1) & (clock[1:] == clock[:-1]).all(axis=1)
+    # What begins earlier has no whole word before it.
+    is_update = (start >= _WORD) & _are_blank(data, closing + 1, end)
+    is_update &= _are_percents(text, start, percent) & ~_are_at_zero(text, percent, bar, opening)
+    label = np.maximum(percent - _PERCENT_DIGITS - start - 1, 0)
+    is_same = is_update[:-1] & is_update[1:]
+    is_same &= (text[end[:-1]] == _RETURN) & (start[1:] == end[:-1])
+    is_same &= _are_repeated(text, less, less - opening - 1, _MAX_CLOCK)
+    is_same &= _are_repeated(text, start + 1 + label, label, _MAX_LABEL)
     edges = np.flatnonzero(np.diff(is_same, prepend=False, append=False))
-    places = (start - 1)[edges].tolist()
-    yield from zip(places[::2], places[1::2], strict=True)
+    return start[edges[::2]], start[edges[1::2]]
 
 
-def _updates(text: Any, marks: Any) -> Any:
+def _updates(kinds: Any, marks: Any) -> Any:
     """Which of the marks is the line end before an update of a bar."""
-    kinds, count = text[marks], len(marks) - len(_MARKS) - 1
+    count = len(marks) - len(_MARKS) - 1
     if count <= 0:
         return np.empty(0, np.int64)
-    found = _ENDS_LINE[kinds[:count]] & _ENDS_LINE[kinds[len(_MARKS) + 1 :]]
+    is_end = (kinds == _LINE_ENDS[0]) | (kinds == _LINE_ENDS[1])
+    found = is_end[:count] & is_end[len(_MARKS) + 1 :]
     for number, mark in enumerate(_MARKS, 1):
         found &= kinds[number : number + count] == mark
     places = np.flatnonzero(found)
     return places[marks[places + 2] == marks[places + 1] + 1]
 
 
-def _digits_before(text: Any, start: Any, percent: Any) -> Any:
-    """How many digits stand before the percent signs, at most three."""
-    count = np.zeros_like(percent)
-    for back in range(1, _MAX_PERCENT_DIGITS + 1):
-        byte = text[np.maximum(percent - back, start - 1)]
-        count += _are_digits(byte) & (count == back - 1)
-    return count
+def _are_percents(text: Any, start: Any, percent: Any) -> Any:
+    """Whether what stands before the percent signs is nothing but a number."""
+    are = np.ones(len(percent), np.bool_)
+    for back in range(1, _PERCENT_DIGITS + 1):
+        are &= _IS_PERCENT[text[np.maximum(percent - back, start)]]
+    return are
 
 
-def _are_digits(text: Any) -> Any:
-    return (text >= ord("0")) & (text <= ord("9"))
-
-
-def _windows(text: Any, begin: Any, size: Any, most: int) -> Any:
-    """What is there from some begins on, zeros behind their sizes."""
-    width = max(1, min(int(size.max()), most))
-    seen = np.lib.stride_tricks.sliding_window_view(text, width)[begin]
-    shortest = int(size.min())
-    if shortest < width:
-        seen[np.arange(width) >= size[:, None]] = 0
-    return seen
-
-
-def _are_clocks(shown: Any) -> Any:
-    return (_are_digits(shown) | (shown == ord(":")) | (shown == 0)).all(axis=1)
-
-
-def _are_at_zero(text: Any, bar: Any, opening: Any) -> Any:
+def _are_at_zero(text: Any, percent: Any, bar: Any, opening: Any) -> Any:
     """Whether the count behind the bar begins with 0/."""
-    count = _windows(text, bar + 1, opening - bar - 1, _MAX_COUNT)
-    first = np.argmax(count != ord(" "), axis=1)
-    here = bar + 1 + first
-    return (text[here] == ord("0")) & (text[here + 1] == ord("/"))
+    are = (text[percent - 1] == _ZERO) & ~_IS_DIGIT[text[percent - 2]]
+    for place in np.flatnonzero(are).tolist():
+        count = text[bar[place] + 1 : opening[place]][:_MAX_COUNT].tobytes()
+        are[place] = count.lstrip().startswith(b"0/")
+    return are
 
 
 def _are_blank(data: bytes, begin: Any, end: Any) -> Any:
     are = begin == end
     for place in np.flatnonzero(begin < end).tolist():
         are[place] = not data[begin[place] : end[place]].strip(b" ")
+    return are
+
+
+def _are_repeated(text: Any, end: Any, size: Any, most: int) -> Any:
+    """Whether strings that end at some places are the same as the next one, and not too long."""
+    are = (size[1:] == size[:-1]) & (size[:-1] <= most)
+    words = np.ndarray(len(text) - _WORD + 1, "<u8", text, strides=(1,))
+    for done in range(0, min(int(size.max(initial=0)), most), _WORD):
+        unused = _WORD - np.clip(size - done, 0, _WORD)
+        shown = words[np.maximum(end - done - _WORD, 0)] >> (8 * unused).astype(np.uint64)
+        are &= shown[1:] == shown[:-1]
     return are

@@ -7,28 +7,20 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
-from goodput.logs.clock import SEARCHED_BYTES, LogClock, Stamp, TimePlace
+import numpy as np
+
+from goodput.logs.clock import SEARCHED_BYTES, LogClock, Stamp
 from goodput.logs.events import Event, Evidence, LinePlace, epoch_stamp, fields_of, step_line_of
 from goodput.logs.formats import Format, Pattern
-from goodput.logs.gate import Candidate, Gate, make_gate
 from goodput.logs.lines import Line, read_line
+from goodput.logs.plans import Batch, Plan, Plans
 from goodput.logs.reading import MAX_LINE_BYTES, Block
-from goodput.logs.redraws import without_redrawn_bars
+from goodput.logs.redraws import drawn_over
 from goodput.logs.regex import Match
-from goodput.logs.shapes import (
-    READ_LATER,
-    ZEROS,
-    Shape,
-    Waiting,
-    shape_of,
-)
-from goodput.logs.signatures import (
-    Signature,
-    SignatureSet,
-    excerpt,
-    unknown_error,
-)
+from goodput.logs.shapes import Waiting
+from goodput.logs.signatures import Signature, SignatureSet, excerpt, unknown_error
 from goodput.logs.step_lines import NONE, StepLines
 
 # Rows kept per signature and run start; the rest is counted: a storm says no more than its start.
@@ -43,31 +35,9 @@ _FIRST_LINES = 200
 # A time has more characters.
 _SHORT_GAP = 12
 # Lines that wait to be read together: a few megabytes.
-_WAITING_LINES, _LONG_LINE = 1 << 15, 1000
-# Of so many shapes, each must stand for some lines: else they take longer than to read each line.
-# What stands for lines that have none, or that say nothing.
-_NO_SHAPE, _NOTHING = -1, -2
-_MANY_SHAPES, _LINES_PER_SHAPE = 200, 4
+_WAITING_LINES = 1 << 15
 # Roles of lines that follow from, or only talk about, a failure.
 _ECHOES = ("cascade", "teardown", "info")
-
-
-@dataclass(slots=True)
-class _Plan:
-    """What to try on lines with the same literals.
-
-    Attributes:
-        shapes: the numbers of their shapes, by their text without digits, or _NO_SHAPE or
-            _NOTHING; None where they must be looked at one by one.
-        taken: lines that were read by their shape.
-    """
-
-    patterns: tuple[Pattern, ...]
-    may_be_unknown: bool
-    has_steps: bool
-    has_records: bool
-    shapes: dict[bytes, int] | None
-    taken: int = 0
 
 
 @dataclass(slots=True)
@@ -90,153 +60,168 @@ class Scanner:
     first_ms: int | None = None
     last_ms: int | None = None
     records: Counter[str] = field(default_factory=Counter)
-    _plans: dict[frozenset[str], _Plan] = field(default_factory=dict)
-    _shapes: list[Shape] = field(default_factory=list)
     _waiting: Waiting = field(default_factory=Waiting)
-    _last_alike: tuple[bytes, TimePlace] | None = None
+    _last_alike: bytes | None = None  # the text of its time
     _kept: dict[bytes, list[Evidence]] = field(default_factory=dict)
     _data: bytes = b""  # of the block that is read
-    _offset: int = 0
     _floor: int = 0  # behind the last line of it that said something
-    _times: list[int] | None = None  # where a time may be
+    _times: Any = None  # where a time may be
     _from_block_before: Stamp | None = None
-    _gate: Gate | None = None
-    _has_structure: bool = False
     _has_year: bool = False
-    _structured: frozenset[str] = field(init=False)
+    _plans: Plans = field(init=False)
 
     def __post_init__(self) -> None:
-        self._structured = frozenset(f.name for f in self.formats if f.is_structured)
+        self._plans = Plans(self.formats, self.signatures, self.clock)
 
     def feed(self, block: Block) -> None:
         """Reads one block of whole lines."""
-        data = self._data = without_redrawn_bars(block.data)
-        self._offset, self._floor, self._times = block.offset, 0, None
+        block = block.without(*drawn_over(block.data))
+        data = self._data = block.data
+        self._floor, self._times = 0, None
         if self.first_ms is None and block.offset == 0:
             self.first_ms = self._first_time(data)
-        candidates = list(self._the_gate().candidates(data))
-        numbers = block.lines_at([start for start, _, _ in candidates])
-        for candidate, number in zip(candidates, numbers, strict=True):
-            if self._read(candidate, number):
-                self._floor = candidate[1]
-        rest = self._look_back(self._floor, len(data))
-        self._from_block_before = rest if self._floor else rest or self._from_block_before
+        found = self._plans.gate.lines(block)
+        offsets, done = block.offsets_at(found.starts), 0
+        while done < len(offsets):
+            rest = slice(done, None)
+            done += self._read(self._plans.sort(data, found.part(rest), offsets[rest]))
+        last = self._look_back(self._floor, len(data))
+        self._from_block_before = last if self._floor else last or self._from_block_before
 
     def finish(self) -> None:
         """Reads the lines that wait to be read together."""
         self._catch_up()
         waiting, self._waiting = self._waiting, Waiting()
-        for pattern, lines in waiting.read(self._shapes, self.clock):
+        shapes = [kind.shape for kind in self._plans.kinds]
+        for pattern, lines in waiting.read(shapes, self.clock):
             self._steps_of(pattern).add_part(lines)
-
-    def _the_gate(self) -> Gate:
-        if self._gate is None:
-            ours = (p.literals for f in self.formats for p in f.patterns)
-            known = self.signatures.literals | unknown_error().literals
-            self._gate = make_gate(frozenset[str]().union(*ours) | known)
-        return self._gate
 
     def _steps_of(self, pattern: Pattern) -> StepLines:
         if pattern not in self.steps:
             self.steps[pattern] = StepLines(pattern)
         return self.steps[pattern]
 
-    def _read(self, candidate: Candidate, number: int) -> bool:
+    def _read(self, batch: Batch) -> int:
+        """Reads lines up to one that changes what is to be made of the others; how many."""
+        edition, done = self._plans.edition, 0
+        for place in self._to_look_at(batch):
+            self._pass_over(batch, done, place)
+            self._look_at(batch, place)
+            done = place + 1
+            if self._plans.edition != edition:
+                break
+        else:
+            self._pass_over(batch, done, len(batch.lines))
+            done = len(batch.lines)
+        self._keep(batch, done)
+        return done
+
+    # --- lines that differ only in digits ---
+
+    def _to_look_at(self, batch: Batch) -> list[int]:
+        """The places of all lines but those of which nothing depends on the lines around them."""
+        is_open = batch.kinds < 0
+        if batch.timed and (self.clock.zone is not None or self.first_ms is None):
+            # Which of two hours of the same name it is depends on the line above.
+            is_open[[batch.alike[n] for n in batch.timed]] = True
+        if len(batch.timed) < len(batch.alike):
+            ends, starts = batch.where.ends[batch.alike], batch.where.starts[batch.alike]
+            floors = np.append(self._floor, ends[:-1])
+            times = np.append(self._time_places(), len(self._data))
+            may_be_fresh = times[np.searchsorted(times, floors)] < starts
+            may_be_fresh[0] |= floors[0] == 0
+            may_be_fresh[batch.timed] = False
+            is_open[batch.alike] |= may_be_fresh
+        places: list[int] = np.flatnonzero(is_open).tolist()
+        return places
+
+    def _pass_over(self, batch: Batch, begin: int, end: int) -> None:
+        """Notes what lines that need no look leave to those below them."""
+        first, last = bisect_left(batch.alike, begin), bisect_left(batch.alike, end)
+        if first == last:
+            return
+        self._floor = int(batch.where.ends[batch.alike[last - 1]])
+        timed = batch.timed[bisect_left(batch.timed, first) : bisect_left(batch.timed, last)]
+        if self._last_alike is None:
+            stop = timed[0] + 1 if timed else last
+            batch.columns["before_ms"][first:stop] = self._last_or_none()
+        if timed:
+            self._last_alike = self._time_of(batch, batch.alike[timed[-1]])
+
+    def _last_or_none(self) -> int:
+        return NONE if self.last_ms is None else self.last_ms
+
+    def _time_of(self, batch: Batch, place: int) -> bytes:
+        shape = self._plans.kinds[batch.kinds[place]].shape
+        time = shape.time if shape else None
+        return batch.lines[place][time.begin : time.end] if time else b""
+
+    def _look_at(self, batch: Batch, place: int) -> None:
+        """Reads a line that is not alike, or whose time depends on the lines above."""
+        start, end = int(batch.where.starts[place]), int(batch.where.ends[place])
+        kind = int(batch.kinds[place])
+        if kind < 0:
+            number, offset = int(batch.where.numbers[place]), int(batch.offsets[place])
+            plan = self._plans.plans[-1 - kind]
+            if self._read_line(plan, batch.lines[place], number, offset, start):
+                self._floor = end
+            return
+        columns, row = batch.columns, bisect_left(batch.alike, place)
+        if self._last_alike is None:
+            columns["before_ms"][row] = self._last_or_none()
+        if text := self._time_of(batch, place):
+            stamp = self._note(self.clock.read(text))
+            columns["stamp_ms"][row] = NONE if stamp is None else stamp.ms
+        elif fresh := self._fresh(start):
+            columns["fresh_ms"][row], columns["resolution_ms"][row] = fresh
+        self._floor = end
+
+    def _keep(self, batch: Batch, done: int) -> None:
+        """Keeps the lines that are alike to be read together."""
+        for shape, count in self._plans.note_lines(batch.kinds[:done]):
+            for format_name, times in shape.records.items():
+                self.records[format_name] += times * count
+        alike = batch.alike[: bisect_left(batch.alike, done)]
+        if not alike:
+            return
+        columns = batch.columns
+        if len(alike) < len(batch.alike):
+            columns = {name: values[: len(alike)] for name, values in columns.items()}
+        self._waiting.add([batch.lines[place] for place in alike], batch.kinds[alike], columns)
+        if len(self._waiting) >= _WAITING_LINES:
+            self.finish()
+
+    def _catch_up(self) -> None:
+        """Finds the last time so far, where it is that of a line that waits."""
+        if self._last_alike is not None:
+            text, self._last_alike = self._last_alike, None
+            self._note(self.clock.read(text))
+
+    # --- all others ---
+
+    def _read_line(self, plan: Plan, raw: bytes, number: int, offset: int, start: int) -> bool:
         """Tries the expressions on a line; if one matches, finds its time and says so."""
-        start, end, literals = candidate
-        plan = self._plans.get(literals) or self._plan(literals)
-        raw, text = self._data[start:end], b""
-        if plan.shapes is not None and end - start <= _LONG_LINE:
-            text = raw.translate(ZEROS)
-            shape = plan.shapes.get(text)
-            if shape is None:
-                shape = self._learn(plan, literals, raw, text)
-            if shape != _NO_SHAPE:
-                plan.taken += 1
-                return shape != _NOTHING and self._read_alike(shape, raw, number, start)
-        raw = raw[:MAX_LINE_BYTES]
-        line = read_line(raw)
+        if self._plans.is_known(raw):
+            return False
+        line = read_line(raw[:MAX_LINE_BYTES])
         matches = self._matches(line, plan.patterns) if plan.patterns else []
-        found = self.signatures.search(line.body, literals)
+        found = self.signatures.search(line.body, plan.literals)
         if found is None and plan.may_be_unknown:
             found = _unknown(line.body, matches)
         if not matches and found is None:
-            if plan.shapes is not None and text in plan.shapes and not plan.has_records:
-                plan.shapes[text] = _NOTHING
+            self._plans.note_nothing(plan, raw)
             return False
         self._catch_up()
         before = self.last_ms
         stamp = self._note(self.clock.read(line.text))
         fresh = None if stamp else self._fresh(start)
         is_echo = found is not None and found[0].role in _ECHOES
-        place = LinePlace(number, self._offset + start, line.rank, fresh, before, is_echo)
+        place = LinePlace(number, offset, line.rank, fresh, before, is_echo)
         for pattern, match in matches:
             stamp = self._add_match(pattern, match, place, stamp)
         if found is not None:
             self._add_evidence(*found, line, place, stamp or fresh)
         return True
-
-    # --- lines that differ only in digits ---
-
-    def _learn(self, plan: _Plan, literals: frozenset[str], raw: bytes, text: bytes) -> int:
-        """The number of the shape of a line that is new, if it has one."""
-        shapes = plan.shapes
-        assert shapes is not None
-        if len(shapes) >= _MANY_SHAPES and plan.taken < len(shapes) * _LINES_PER_SHAPE:
-            plan.shapes = None
-            return _NO_SHAPE
-        shapes[text] = _NO_SHAPE
-        if not plan.has_steps:
-            return _NO_SHAPE
-        line = read_line(raw)
-        is_sure, time = self.clock.place(line.text)
-        shape = None
-        if is_sure and self.signatures.search(line.body, literals) is None:
-            found = [(p, match) for p in plan.patterns if (match := p.regex.search(line.body))]
-            shape = shape_of(raw, line, found, time)
-        if shape is not None:
-            shapes[text] = len(self._shapes)
-            self._shapes.append(shape)
-        return shapes[text]
-
-    def _read_alike(self, number_of_shape: int, raw: bytes, number: int, start: int) -> bool:
-        """Keeps a line to be read with others."""
-        shape = self._shapes[number_of_shape]
-        time, stamp_ms, fresh_ms, resolution_ms = shape.time, NONE, NONE, 1
-        before_ms = READ_LATER if self._last_alike else self.last_ms
-        if before_ms is None:
-            before_ms = NONE
-        if time is not None:
-            stamp_ms, resolution_ms = self._time_alike(raw, time), time.resolution_ms
-        elif fresh := self._fresh(start):
-            fresh_ms, resolution_ms = fresh
-        place = number, self._offset + start, stamp_ms, fresh_ms, resolution_ms, before_ms
-        self._waiting.add(number_of_shape, place, raw)
-        for format_name, count in shape.records.items():
-            self.records[format_name] += count
-        if not self._has_structure:
-            for found in shape.found:
-                self._note_structure(found.pattern)
-        if len(self._waiting.lines) >= _WAITING_LINES:
-            self.finish()
-        return True
-
-    def _time_alike(self, raw: bytes, place: TimePlace) -> int:
-        """The time of such a line, later if that may be."""
-        if self.clock.zone is None and self.first_ms is not None:
-            self._last_alike = raw, place
-            return READ_LATER
-        # Which of two hours of the same name it is depends on the line above.
-        stamp = self._note(self.clock.read(raw[place.begin : place.end]))
-        return NONE if stamp is None else stamp.ms
-
-    def _catch_up(self) -> None:
-        """Finds the last time so far, where it is that of a line that waits."""
-        if self._last_alike is not None:
-            (raw, place), self._last_alike = self._last_alike, None
-            self._note(self.clock.read(raw[place.begin : place.end]))
-
-    # --- all others ---
 
     def _matches(self, line: Line, patterns: Iterable[Pattern]) -> list[tuple[Pattern, Match]]:
         found = []
@@ -260,7 +245,7 @@ class Scanner:
         if pattern.event == "step":
             text = match.string[match.start() :]
             self._steps_of(pattern).add(step_line_of(pattern, fields, text, place, stamp))
-            self._note_structure(pattern)
+            self._plans.note_structure(pattern)
             return stamp
         time = stamp or place.fresh
         self.events.append(
@@ -269,35 +254,6 @@ class Scanner:
         if pattern.event == "run_start":
             self._kept.clear()
         return stamp
-
-    def _note_structure(self, pattern: Pattern) -> None:
-        if not self._has_structure and pattern.format in self._structured:
-            self._has_structure = True
-            self._plans.clear()
-
-    def _plan(self, literals: frozenset[str]) -> _Plan:
-        patterns = tuple(p for p in self._useful() if not p.literals.isdisjoint(literals))
-        known = [p.regex for p in patterns]
-        known += [s.regex for s in self.signatures.candidates(literals)]
-        is_blind = all(regex.treats_digits_alike for regex in known)
-        events = {pattern.event for pattern in patterns}
-        plan = self._plans[literals] = _Plan(
-            patterns,
-            not unknown_error().literals.isdisjoint(literals),
-            "step" in events,
-            "record" in events,
-            {} if is_blind else None,
-        )
-        return plan
-
-    def _useful(self) -> Iterator[Pattern]:
-        """All patterns, without steps of last resort once there are steps of a framework."""
-        borrowed = {f.borrows for f in self.formats}
-        for format_ in self.formats:
-            is_spare = not format_.is_structured and format_.name not in borrowed
-            for pattern in format_.patterns:
-                if not (self._has_structure and is_spare and pattern.event == "step"):
-                    yield pattern
 
     def _add_evidence(
         self,
@@ -331,7 +287,7 @@ class Scanner:
             if not self._has_year and self.clock.year is not None:
                 self._has_year = True
                 self._times = None
-                self._plans.clear()  # what was no time before may be one now
+                self._plans.renew()  # what was no time before may be one now
         return stamp
 
     def _fresh(self, start: int) -> Stamp | None:
@@ -339,13 +295,17 @@ class Scanner:
         floor = self._floor
         if floor and start - floor < _SHORT_GAP:
             return None
-        if self._times is None:
-            self._times = self.clock.places(self._data)
-        place = bisect_left(self._times, floor)
+        times = self._time_places()
+        place = int(np.searchsorted(times, floor))
         fresh = None
-        if place < len(self._times) and self._times[place] < start:
+        if place < len(times) and times[place] < start:
             fresh = self._look_back(floor, start)
         return fresh if fresh or floor else self._from_block_before
+
+    def _time_places(self) -> Any:
+        if self._times is None:
+            self._times = self.clock.places(self._data)
+        return self._times
 
     def _look_back(self, floor: int, end: int) -> Stamp | None:
         """The latest time in the lines of data[floor:end], not looking further than is useful."""

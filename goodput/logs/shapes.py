@@ -6,7 +6,6 @@ all or none of them, at the same places; so one is read with care, and of the ot
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from goodput.logs.clock import LAST_HOUR, LAST_MINUTE, LEAP_SECOND, LogClock, Ti
 from goodput.logs.formats import Pattern
 from goodput.logs.lines import Line, places_without_escapes
 from goodput.logs.regex import Match, Span
-from goodput.logs.step_lines import COVERS, MAX_ELAPSED_MS, NONE, STEP_LINE, Lines
+from goodput.logs.step_lines import COVERS, MAX_ELAPSED_MS, NONE, STEP_LINE, Lines, label_of
 
 ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _ZERO = ord("0")
@@ -27,6 +26,8 @@ READ_LATER = NONE + 1
 _EXACT_DIGITS = 15
 # Products of such numbers fit 64 bits.
 _FEW_DIGITS = 9
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+
 _TEXTS = frozenset(["unit", "label", "rate"])
 _NUMBERS = frozenset(["step", "epoch", "epoch_size", "total", "samples", "tokens"])
 
@@ -68,33 +69,38 @@ class Shape:
 
 # What is known of a line besides its text; see StepLine. Times that are READ_LATER are those of the
 # line itself, and of the last such line above it.
-_PLACE = ("line", "offset", "stamp_ms", "fresh_ms", "resolution_ms", "before_ms")
-_Place = tuple[int, int, int, int, int, int]
+PLACE = ("line", "offset", "stamp_ms", "fresh_ms", "resolution_ms", "before_ms")
 
 
 class Waiting:
     """Lines of known shapes, in file order, that are to be read together."""
 
     def __init__(self) -> None:
-        self.lines: list[bytes] = []
-        self._numbers = array("q")
+        self._lines: list[bytes] = []
+        self._shapes: list[Numbers] = []
+        self._columns: list[dict[str, Numbers]] = []
 
-    def add(self, shape: int, place: _Place, line: bytes) -> None:
-        """Adds a line of the shape of that number."""
-        self._numbers.append(shape)
-        self._numbers.extend(place)
-        self.lines.append(line)
+    def __len__(self) -> int:
+        return len(self._lines)
 
-    def read(self, shapes: Sequence[Shape], clock: LogClock) -> Iterator[tuple[Pattern, Lines]]:
+    def add(self, lines: list[bytes], shapes: Numbers, columns: dict[str, Numbers]) -> None:
+        """Adds lines, each with the number of its shape and what is known of it, by PLACE."""
+        self._lines += lines
+        self._shapes.append(shapes)
+        self._columns.append(columns)
+
+    def read(
+        self, shapes: Sequence[Shape | None], clock: LogClock
+    ) -> Iterator[tuple[Pattern, Lines]]:
         """The lines as columns: for each pattern that they match."""
-        if not self.lines:
+        if not self._lines:
             return
-        of_shape, *numbers = np.array(self._numbers).reshape(len(self.lines), -1).T
-        columns = dict(zip(_PLACE, numbers, strict=True))
+        of_shape = np.concatenate(self._shapes)
+        columns = {name: np.concatenate([c[name] for c in self._columns]) for name in PLACE}
         order = np.argsort(of_shape, kind="stable")
         parts = []
         for places in np.split(order, np.flatnonzero(np.diff(of_shape[order])) + 1):
-            part = _Part(shapes[of_shape[places[0]]], [self.lines[n] for n in places.tolist()])
+            part = _Part(shapes[of_shape[places[0]]], [self._lines[n] for n in places.tolist()])
             stamps = columns["stamp_ms"][places]
             if (stamps == READ_LATER).any():
                 stamps = np.where(stamps == READ_LATER, part.times(clock), stamps)
@@ -162,7 +168,7 @@ class _Part:
         rows["first"] = NONE
         rows["covers"] = COVERS.index(found.pattern.covers)
         rows["has_rate"] = "rate" in found.spans
-        rows["label"] = self._label(found)
+        rows["label"], rows["is_epoch"] = self._labels(found)
         return rows
 
     def _integer(self, span: Span) -> Any:
@@ -198,13 +204,14 @@ class _Part:
             ms = np.rint(value * (1 if unit == "ms" else 1000)).astype(np.int64)
         return np.where(ms < MAX_ELAPSED_MS, ms, NONE)
 
-    def _label(self, found: Found) -> Any:
+    def _labels(self, found: Found) -> Any:
         if "label" not in found.spans:
-            return ""
+            return label_of("")
         begin, end = found.spans["label"]
         if _ZERO not in self.shape.text[begin:end]:
-            return found.fields["label"]
-        return [line[begin:end].decode("utf-8", "replace") for line in self._lines]
+            return label_of(found.fields["label"])
+        texts = [line[begin:end].decode("utf-8", "replace") for line in self._lines]
+        return np.array([label_of(text) for text in texts]).T
 
 
 def shape_of(

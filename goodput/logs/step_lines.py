@@ -20,7 +20,7 @@ BAR = COVERS.index("bar")
 # A longer time is no time that a run could measure.
 MAX_ELAPSED_MS = 10 * 366 * 86_400_000
 # Products of what lines say may be larger than any run.
-_MAX_POSITION = 10**18
+MAX_POSITION = 10**18
 
 
 class StepLine(NamedTuple):
@@ -38,6 +38,8 @@ class StepLine(NamedTuple):
         first: the first position of the record, where a bar was seen at its beginning.
         covers: what `elapsed_ms` measures, as a place in COVERS.
         has_rate: of a bar, whether it tells iterations from other things.
+        label: of a bar, tells its label from others; see label_of.
+        is_epoch: whether that is one of an epoch.
     """
 
     line: int
@@ -56,16 +58,19 @@ class StepLine(NamedTuple):
     first: int
     covers: int
     has_rate: bool
-    label: str
+    label: int
+    is_epoch: bool
 
 
+_FLAGS = ("has_rate", "is_epoch")
 STEP_LINE = np.dtype(
-    [
-        *((name, np.int64) for name in StepLine._fields[:-2]),
-        ("has_rate", np.bool_),
-        ("label", np.object_),
-    ]
+    [(name, np.bool_ if name in _FLAGS else np.int64) for name in StepLine._fields], align=True
 )
+
+
+def label_of(text: str) -> tuple[int, bool]:
+    """What tells the label of a progress bar from others, and whether it is one of an epoch."""
+    return hash(text.strip()), "poch" in text
 
 
 @dataclass(slots=True)
@@ -108,7 +113,7 @@ def position_of(fields: dict[str, Any], offset: int) -> int:
     if "step" not in fields:
         return NONE
     epochs = fields.get("epoch", 0) * fields.get("epoch_size", 0)
-    return int(min(fields["step"] + offset + epochs, _MAX_POSITION))
+    return int(min(fields["step"] + offset + epochs, MAX_POSITION))
 
 
 def elapsed_ms(fields: dict[str, Any], unit: str) -> int | None:

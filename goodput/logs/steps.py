@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, overload
@@ -35,7 +36,8 @@ class Step:
 _BASIS = list(Step.__dataclass_fields__).index("basis")
 _STEP = np.dtype(
     [(name, np.int64) for name in Step.__dataclass_fields__ if name != "is_bar"]
-    + [("is_bar", np.bool_)]
+    + [("is_bar", np.bool_)],
+    align=True,
 )
 
 
@@ -88,6 +90,10 @@ def _step(row: tuple[Any, ...]) -> Step:
     return Step(*values)
 
 
+def _numbers() -> array[int]:
+    return array("q")
+
+
 @dataclass(slots=True)
 class StepRun:
     """The step lines of one attempt that count, with what was known when each was read.
@@ -99,19 +105,26 @@ class StepRun:
         resumes: the step that training had gone on from just before, by place here.
     """
 
-    places: list[int] = field(default_factory=list)
-    positions: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
-    bases: list[int] = field(default_factory=list)
+    places: array[int] = field(default_factory=_numbers)
+    positions: array[int] = field(default_factory=_numbers)
+    ends: array[int] = field(default_factory=_numbers)
+    bases: array[int] = field(default_factory=_numbers)
     begins: dict[int, tuple[int, bool]] = field(default_factory=dict)
     resumes: dict[int, int] = field(default_factory=dict)
 
-    def add(self, places: Any, positions: Any, ends: Any, basis: str) -> None:
+    def add(self, place: int, position: int, end: int, basis: str) -> None:
+        """Adds a line."""
+        self.places.append(place)
+        self.positions.append(position)
+        self.ends.append(end)
+        self.bases.append(BASES.index(basis))
+
+    def add_all(self, places: Any, positions: Any, ends: Any, basis: str) -> None:
         """Adds lines that were placed in time alike."""
-        self.places += places
-        self.positions += positions
-        self.ends += ends
-        self.bases += [BASES.index(basis)] * len(places)
+        bases = np.full(len(places), BASES.index(basis))
+        kept = (self.places, self.positions, self.ends, self.bases)
+        for column, added in zip(kept, (places, positions, ends, bases), strict=True):
+            column.frombytes(added.tobytes())
 
 
 class Timing(NamedTuple):

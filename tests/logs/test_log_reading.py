@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goodput.errors import GoodputError, SourceUnreachable
-from goodput.logs import LogHints, read_log, scan
+from goodput.logs import LogHints, plans, read_log
 from goodput.logs.formats import load_formats
 from goodput.logs.gate import LineGate, NativeGate
 from goodput.logs.literals import required_literals
-from goodput.logs.reading import MAX_LINE_BYTES, BlockReader, open_log
+from goodput.logs.reading import MAX_LINE_BYTES, Block, BlockReader, open_log
 from goodput.logs.signatures import load_signatures
 
 STEP = b"2026-01-05T00:00:10Z completed step: 3, seconds: 1.0, loss: 2\n"
@@ -59,7 +59,10 @@ def test_the_gate_finds_the_lines_that_hold_a_literal(lines):
         if literals:
             expected.append((line, literals))
     for gate in (LineGate(["error:", "loss"]), NativeGate(["error:", "loss"])):
-        found = [(block[start:end], some) for start, end, some in gate.candidates(block)]
+        places = gate.lines(Block(block, 0, 1))
+        texts = [block[a:b] for a, b in zip(places.starts, places.ends, strict=True)]
+        found = [(text, gate.literals_of(text)) for text in texts]
+        assert [block.count(b"\n", 0, start) + 1 for start in places.starts] == list(places.numbers)
         assert found == expected
 
 
@@ -72,13 +75,14 @@ def test_the_gate_finds_the_lines_that_hold_a_literal(lines):
         ("x{1}abc?", {"xab"}),
         ("(one|two)+ \\d", {"one", "two"}),
         ("[ab]c\\d{3}", {"ac", "bc"}),
+        ("(?:error|Timeout)\\d*: ", {"error", "timeout"}),
     ],
 )
 def test_literals_that_every_match_holds(pattern, literals):
     assert required_literals(pattern) == literals
 
 
-@pytest.mark.parametrize("pattern", ["\\d+", "a?b?", "(abc)?", "x|yyy"])
+@pytest.mark.parametrize("pattern", ["\\d+", "a?b?", "(abc)?", "x|yyy", "\\d+G \\d+: "])
 def test_a_pattern_without_fixed_text_is_refused(pattern):
     with pytest.raises(GoodputError, match="has no fixed text"):
         required_literals(pattern)
@@ -121,7 +125,7 @@ def test_both_engines_read_the_same_from_a_log(monkeypatch):
     lines = [s.example for s in load_signatures().signatures] + [e["line"] for e in formats]
     data = "\n".join(lines).encode()
     natively = _read(data)
-    monkeypatch.setattr(scan, "make_gate", lambda literals: LineGate(sorted(literals)))
+    monkeypatch.setattr(plans, "make_gate", lambda literals: LineGate(sorted(literals)))
     plainly = _read(data)
     assert len(plainly.evidence) > 150
     assert (plainly.tables, plainly.quarantine) == (natively.tables, natively.quarantine)
@@ -159,6 +163,14 @@ def test_utf16_is_read_as_the_text_that_it_is(encoding, pack):
     assert [step.last for step in result.steps] == [3]
     assert result.tables["log_files"][0]["lines"] == 2
     assert result.quarantine == []
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+def test_a_mark_of_utf8_is_no_part_of_the_first_line(pack):
+    error = "OSError: [Errno 30] Read-only file system: x"
+    result = _read(pack(f"{error}\n".encode("utf-8-sig") + STEP))
+    assert [row["text"] for row in result.tables["log_evidence"]] == [error]
+    assert result.tables["log_files"][0]["bytes"] == len(f"{error}\n") + len(STEP)
 
 
 def test_a_line_of_carriage_returns_is_read_in_linear_time():

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from goodput.logs import LogHints, read_log, scan, summarise
+from goodput.logs import LogHints, plans, read_log, scan, summarise
 from goodput.logs.formats import load_formats
 from goodput.logs.regex import Regex
 
@@ -37,7 +37,7 @@ def _read(text, **hints):
 
 
 def _one_by_one(monkeypatch):
-    monkeypatch.setattr(scan, "_LONG_LINE", 0)
+    monkeypatch.setattr(plans, "_LONG_LINE", 0)
 
 
 @pytest.mark.parametrize(

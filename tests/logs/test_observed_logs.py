@@ -198,16 +198,6 @@ def test_evidence_without_a_time_is_placed_at_the_end_of_its_pod(observed):
     ]
 
 
-def test_the_observed_tables_have_the_columns_of_the_contract(observed):
-    observed.build()
-    for name in ("steps", "phases", "checkpoints", "evidence", "attempts", "jobs", "markers"):
-        ours = {
-            row[0]: row[1] for row in observed.con.sql(f"describe observed.{name}_log").fetchall()
-        }
-        typed = {row[0]: row[1] for row in observed.con.sql(f"describe raw.{name}").fetchall()}
-        assert ours == typed, name
-
-
 def test_what_was_learned_later_is_the_newest_version(observed):
     day = datetime(2026, 1, 5, tzinfo=UTC)
     observed.log("x.log", _steps((1, 10)), known_at=day)
@@ -309,15 +299,15 @@ def _rank_logs(observed, seconds_by_rank, steps):
 
 def test_a_rank_whose_own_log_shows_longer_steps_is_evidence_on_its_node(observed):
     _rank_logs(observed, [5.0, 5.1, 7.5, 5.0], 6)
-    query = 'select value, rank, node_uid, "from", "to" from observed.evidence_rank_steps'
+    query = 'select value, rank, node_uid, "from", "to" from observed.evidence_paces'
     assert observed.rows(query) == [("rank 2", 2, "n2", 2.5, 60)]
 
 
 def test_ranks_in_lock_step_name_none(observed):
     _rank_logs(observed, [5.0, 5.1, 5.2, 5.0], 6)
-    assert observed.rows("select count(*) from observed.evidence_rank_steps") == [(0,)]
+    assert observed.rows("select count(*) from observed.evidence_paces") == [(0,)]
 
 
 def test_few_steps_or_ranks_are_too_little_to_compare(observed):
     _rank_logs(observed, [5.0, 5.1, 7.5], 4)
-    assert observed.rows("select count(*) from observed.evidence_rank_steps") == [(0,)]
+    assert observed.rows("select count(*) from observed.evidence_paces") == [(0,)]

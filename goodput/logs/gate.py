@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import re2
 
+from goodput.logs.lines import ZEROS
 from goodput.logs.reading import Block, FoundLines
 
 # The extra `fast` may not be installed.
@@ -30,6 +31,7 @@ if HAS_NATIVE:
 _AUTOMATON_BYTES = 1 << 26
 # Literals are looked up by so many of their first characters.
 _HEAD = 6
+_DIGIT = re.compile(rb"\d")
 
 
 @cache
@@ -49,6 +51,7 @@ class Gate(ABC):
     def __init__(self, literals: list[str]) -> None:
         """Tells the shortest from the others."""
         codes = [literal.encode() for literal in literals]
+        self._with_digits = [text.translate(ZEROS) for text in codes if _DIGIT.search(text)]
         short = [text for text in codes if len(text) < _HEAD]
         by_head: dict[bytes, list[bytes]] = {}
         for text in codes:
@@ -77,6 +80,11 @@ class Gate(ABC):
         found, low = self._shortest_in(line), line.lower()
         longer = [text for short in found for text in self._longer.get(short, ()) if text in low]
         return frozenset(text.decode() for text in (*found, *longer))
+
+    def looks_at_digits(self, line: bytes) -> bool:
+        """Whether a line whose digits are all zeros might hold more literals with others."""
+        low = line.lower()
+        return any(text in low for text in self._with_digits)
 
     @abstractmethod
     def _shortest_in(self, line: bytes) -> set[bytes]:

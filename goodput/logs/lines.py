@@ -17,6 +17,10 @@ _OBJECT = b'{"'
 _TRACEBACK = "Traceback (most recent call last)"
 
 
+# What lines that differ only in digits share.
+ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
+
+
 class Line(NamedTuple):
     """A line as read: `text` without escapes, `body` also without prefixes; the writer's rank.
 

@@ -11,9 +11,9 @@ import numpy as np
 from goodput.logs.clock import LogClock
 from goodput.logs.formats import Format, Pattern
 from goodput.logs.gate import Gate, make_gate
-from goodput.logs.lines import read_line
+from goodput.logs.lines import ZEROS, read_line
 from goodput.logs.reading import FoundLines
-from goodput.logs.shapes import PLACE, READ_LATER, ZEROS, Shape, shape_of
+from goodput.logs.shapes import PLACE, READ_LATER, Shape, shape_of
 from goodput.logs.signatures import SignatureSet, unknown_error
 from goodput.logs.step_lines import NONE
 
@@ -109,15 +109,10 @@ class Plans:
     _known: dict[bytes, int] = field(default_factory=dict)
     _has_structure: bool = False
     _structured: frozenset[str] = field(init=False)
-    _digit_literals: list[bytes] = field(init=False)
     _gate: Gate | None = None
 
     def __post_init__(self) -> None:
         self._structured = frozenset(f.name for f in self.formats if f.is_structured)
-        codes = (text.encode() for text in self._literals())
-        self._digit_literals = [
-            text.translate(ZEROS) for text in codes if text.translate(ZEROS) != text or b"0" in text
-        ]
 
     def _literals(self) -> frozenset[str]:
         ours = (p.literals for f in self.formats for p in f.patterns)
@@ -204,7 +199,7 @@ class Plans:
             number = self._numbers[literals] = len(self.plans)
             self.plans.append(self._plan(literals))
         plan = self.plans[number]
-        if not plan.is_blind or len(line) > _LONG_LINE or self._has_digit_literal(text):
+        if not plan.is_blind or len(line) > _LONG_LINE or self.gate.looks_at_digits(text):
             return -1 - number
         if plan.kinds >= _MANY_KINDS and plan.taken < plan.kinds * _LINES_PER_KIND:
             plan.is_blind = False
@@ -213,11 +208,6 @@ class Plans:
         shape = self._shape_of(plan, line) if plan.has("step") else None
         self._known[text] = -1 - number if shape is None else self._new_kind(plan, shape)
         return self._known[text]
-
-    def _has_digit_literal(self, text: bytes) -> bool:
-        """Whether other digits may make a literal of it, or less of one."""
-        low = text.lower()
-        return any(literal in low for literal in self._digit_literals)
 
     def _new_kind(self, plan: Plan, shape: Shape | None) -> int:
         resolution = _SAYS_NOTHING

@@ -14,11 +14,10 @@ import numpy as np
 
 from goodput.logs.clock import LAST_HOUR, LAST_MINUTE, LEAP_SECOND, LogClock, TimePlace
 from goodput.logs.formats import Pattern
-from goodput.logs.lines import Line, places_without_escapes
+from goodput.logs.lines import ZEROS, Line, places_without_escapes
 from goodput.logs.regex import Match, Span
 from goodput.logs.step_lines import COVERS, MAX_ELAPSED_MS, NONE, STEP_LINE, Lines, label_of
 
-ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _ZERO = ord("0")
 # A time that is to be read with those of other lines; no line has it.
 READ_LATER = NONE + 1

@@ -123,3 +123,12 @@ def test_where_each_line_has_a_shape_of_its_own_lines_are_read_one_by_one():
     )
     summary = summarise(io.BytesIO("".join(lines).encode()), LogHints(path="x.log"))
     assert (summary.step_count, summary.last_step) == (2999, 2999)
+
+
+def test_a_line_of_digits_that_mean_something_is_not_taken_for_its_like(monkeypatch):
+    codes = ("111", "112", "137", "113", "134")
+    text = "".join(f"2026-03-02 10:00:00 worker exit code {code}: job\n" for code in codes)
+    together = _read(text)
+    assert len(together[0]["log_evidence"]) == 2
+    _one_by_one(monkeypatch)
+    assert _read(text) == together

@@ -70,7 +70,8 @@ def find_access(kubeconfig: Path | None = None, context: str | None = None) -> C
 
 
 def _signed_in(*words: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "goodput.sources.kube_signin", *words]
+    # -P: not what happens to lie in the current folder.
+    command = [sys.executable, "-P", "-m", "goodput.sources.kube_signin", *words]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, check=False, timeout=_PATIENCE_S)  # noqa: S603 - our own program
     except subprocess.TimeoutExpired:

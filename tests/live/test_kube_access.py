@@ -141,6 +141,13 @@ def test_no_secret_is_seen_from_outside(tmp_path, monkeypatch):
     assert "planted" not in repr(seen)
 
 
+def test_what_lies_in_the_current_folder_is_not_run(tmp_path, monkeypatch):
+    (tmp_path / "kubernetes.py").write_text("raise SystemExit('planted')")
+    monkeypatch.chdir(tmp_path)
+    path = write_config(tmp_path / "config", user={"token": "good"})
+    assert find_access(path).authorization == "Bearer good"
+
+
 # ------------------------------------------------------------------- sign-in programs
 
 

@@ -30,7 +30,7 @@ command.add_command(checkpoints)
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--cluster", help="Cluster they come from [default: default].")
-@click.option("--job", help="Job that logs belong to, where they do not say.")
+@click.option("--job", help="Job that logs belong to, by key or name, where they do not say.")
 @click.option("--attempt", type=click.IntRange(min=0), help="Attempt that logs belong to.")
 @click.option(
     "--tz", help="IANA zone of naive times in logs, such as Europe/Berlin [default: UTC]."

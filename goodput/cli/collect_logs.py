@@ -21,7 +21,7 @@ _PAGE = 5_000
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--cluster", help="Cluster they come from [default: default].")
-@click.option("--job", help="Job that the logs belong to, where they do not say.")
+@click.option("--job", help="Job that the logs belong to, by key or name, where they do not say.")
 @click.option(
     "--attempt", type=click.IntRange(0, 2**31 - 1), help="Attempt that the logs belong to."
 )

@@ -59,15 +59,18 @@ class Judged:
     unknown_columns: tuple[str, ...]
 
 
-def import_files(lake: Lake, path: Path, *, cluster: str = DEFAULT_CLUSTER) -> ImportResult:
+def import_files(lake: Lake, path: str | Path, *, cluster: str = DEFAULT_CLUSTER) -> ImportResult:
     """Takes every typed table in a folder (or one file) into the lake; running twice adds nothing.
 
     Args:
         cluster: of rows that name none.
 
     Raises:
-        NoData: nothing there has the name of a typed table.
+        NoData: nothing there has the name of a typed table, or nothing is there.
     """
+    path = Path(path)
+    if not path.exists():
+        raise NoData(f"{path} is not there")
     result = ImportResult()
     files = _typed_files(path, result.messages)
     if not files:

@@ -54,6 +54,16 @@ class Observed:
         released = {"released_at": None if end is None else DAY + timedelta(seconds=end)}
         self.put("pods", [{**row, **released, **columns}])
 
+    def job(self, job: str, *, name: str, starts: list[int], cluster: str = "default") -> None:
+        """Stores a job with attempts that began at seconds of the day."""
+        key = {"cluster": cluster, "job": job}
+        self.put("jobs", [{**key, "name": name}])
+        rows = [
+            {**key, "attempt": number, "start": DAY + timedelta(seconds=second)}
+            for number, second in enumerate(starts, 1)
+        ]
+        self.put("attempts", rows)
+
     def build(self) -> None:
         """Makes the observed tables of logs; no Kubernetes object has been seen."""
         for table in ("nodes", "pods", "jobs", "attempts"):

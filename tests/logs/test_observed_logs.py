@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 DAY_TEXT = "2026-01-05T00:"
 
 
@@ -59,6 +61,48 @@ def test_what_the_user_says_beats_the_pods(observed):
     observed.log("dump/train-0.log", _steps((1, 50)), job="K", attempt=7)
     observed.build()
     assert observed.rows(STEPS) == [("K", 7, 1, 1, 40, 50)]
+
+
+@pytest.mark.parametrize(
+    ("path", "hints"),
+    [
+        ("logs/x.log", {"job": "run7"}),
+        ("logs/x.log", {"job": "u-run7"}),
+        ("run7/attempt_2/rank-0.log", {}),
+        ("dump/run7.log", {"attempt": 2}),
+    ],
+)
+def test_a_known_job_is_met_by_its_key_or_its_name(observed, path, hints):
+    observed.job("u-run7", name="run7", starts=[0])
+    observed.job("u-other", name="other", starts=[0])
+    observed.log(path, _steps((1, 50)), **hints)
+    observed.build()
+    assert observed.rows("select job, given_attempt from observed.log_owners") == [
+        ("u-run7", hints.get("attempt", 2 if "attempt_2" in path else None))
+    ]
+    assert observed.rows("select job from observed.jobs_log") == []
+
+
+def test_of_jobs_of_one_name_it_is_the_last_that_had_begun(observed):
+    observed.job("u1", name="run7", starts=[0, 30])
+    observed.job("u2", name="run7", starts=[100])
+    observed.job("u3", name="run7", starts=[4000])
+    observed.job("run7", name="namesake", starts=[], cluster="elsewhere")
+    for seconds in (50, 150):
+        observed.log(f"run7/{seconds}.log", _steps((1, seconds)), job="run7")
+    observed.build()
+    assert observed.rows("select path, job from observed.log_owners order by job") == [
+        ("run7/50.log", "u1"),
+        ("run7/150.log", "u2"),
+    ]
+
+
+def test_a_job_whose_key_it_is_comes_before_one_of_that_name(observed):
+    observed.job("run7", name="old name", starts=[0])
+    observed.job("u2", name="run7", starts=[10])
+    observed.log("x.log", _steps((1, 50)), job="run7")
+    observed.build()
+    assert observed.rows("select job from observed.log_owners") == [("run7",)]
 
 
 def test_of_many_ranks_one_supplies_the_steps(observed):

@@ -205,7 +205,9 @@ def test_a_single_file_is_taken_too(tmp_path):
     lake = Lake.open(tmp_path / "lake", create=True)
     (tmp_path / "steps.ndjson").write_text(ndjson(STEP))
 
-    assert import_files(lake, tmp_path / "steps.ndjson").rows_taken == {"steps": 1}
+    assert import_files(lake, str(tmp_path / "steps.ndjson")).rows_taken == {"steps": 1}
+    with pytest.raises(NoData, match="steps.csv is not there"):
+        import_files(lake, tmp_path / "steps.csv")
 
 
 def test_rows_and_blocks_of_any_number_are_taken_whole(take, monkeypatch):

@@ -185,7 +185,8 @@ def choose_format(scanner: Scanner, formats: Sequence[Format]) -> Format:
     for names in ([name for name, n in steps.items() if n >= enough], list(others)):
         found = [by_name[name] for name in names if by_name[name].priority > 0]
         if found:
-            best = max(found, key=lambda f: f.priority)
+            # Of equals the one with more steps, in whatever order their lines were read.
+            best = max(found, key=lambda f: (f.priority, steps.get(f.name, 0), f.name))
             return _borrower(best, others, formats)
     return by_name[GENERIC]
 

@@ -57,6 +57,9 @@ def find_access(kubeconfig: Path | None = None, context: str | None = None) -> C
     host = told["host"].rstrip("/")
     if not host.startswith(("http://", "https://")):
         raise NoAccess(f"the server {host!r} is no http:// or https:// address")
+    authorization = told["authorization"]
+    if authorization and not (authorization.isascii() and authorization.isprintable()):
+        raise NoAccess("the token or password holds characters that no HTTP header can")
     proxy = told["proxy"]
     if proxy and not proxy.startswith(("http://", "https://")):
         raise NoAccess(f"the proxy {proxy.rpartition('@')[2]} is not spoken to over HTTP")
@@ -66,7 +69,7 @@ def find_access(kubeconfig: Path | None = None, context: str | None = None) -> C
         tls = _tls(told) if host.startswith("https://") else None
     except (ssl.SSLError, ValueError) as error:
         raise NoAccess(f"a certificate or key cannot be used: {error}") from None
-    return ClusterAccess(host, told["authorization"], tls, told["server_name"], proxy)
+    return ClusterAccess(host, authorization, tls, told["server_name"], proxy)
 
 
 def _signed_in(*words: str) -> dict[str, Any]:
@@ -85,7 +88,10 @@ def _signed_in(*words: str) -> dict[str, Any]:
 
 def _tls(told: dict[str, Any]) -> ssl.SSLContext:
     """Trust in an authority, or in the system's; a certificate of our own, and its key."""
-    tls = ssl.create_default_context(cadata=told["authority"])
+    authority = told["authority"]
+    # Comments between certificates may be in any language; Python takes ASCII alone.
+    plain = None if authority is None else authority.encode("ascii", "ignore").decode()
+    tls = ssl.create_default_context(cadata=plain)
     # From Python 3.13 on by default, and more than kubectl asks of the authority of a cluster.
     tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if not told["is_verified"]:
@@ -96,6 +102,6 @@ def _tls(told: dict[str, Any]) -> ssl.SSLContext:
         with tempfile.TemporaryDirectory() as folder:
             paths = {name: Path(folder, name) for name in ("certificate", "key")}
             for name, path in paths.items():
-                path.write_text(told[name], encoding="utf-8")
+                path.write_bytes(told[name].encode("latin-1"))
             tls.load_cert_chain(str(paths["certificate"]), str(paths["key"]))
     return tls

@@ -76,16 +76,19 @@ def _told(settings: client.Configuration) -> dict[str, Any]:
 
 
 def _content(path: str | None) -> str | None:
-    return Path(path).read_text(encoding="utf-8") if path else None
+    """The bytes of a file, one character each: certificates may come with comments in any code."""
+    return Path(path).read_bytes().decode("latin-1") if path else None
 
 
 def main() -> None:
     """Answers for a kubeconfig and a context, both of which may be empty."""
+    # A sign-in program may talk to whoever sits at stdout, if that is a terminal.
+    pipe, sys.stdout = sys.stdout, sys.stderr
     try:
         answer = sign_in(*sys.argv[1:])
     except Exception as error:  # noqa: BLE001 - see sign_in
         answer = {"error": " ".join(str(error).split())}
-    json.dump(answer, sys.stdout)
+    json.dump(answer, pipe)
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ def watch_kubernetes(
         try:
             told = (lambda _: None) if has_looked else say
             look = take_kubernetes(lake, api, scope, cluster=cluster, say=told, clock=clock)
-        except SourceUnreachable as error:
+        except (SourceUnreachable, UsageError) as error:
             if not has_looked:
                 raise
             say(str(error))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import ssl
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from goodput.errors import SourceUnreachable, UsageError
 from goodput.sources.deadline import within
 from goodput.sources.kube_access import ClusterAccess, NoAccess, find_access
 from goodput.sources.kube_answers import Answer, Refused, Unanswered, json_list, json_object
-from goodput.sources.kube_values import clean_text
+from goodput.sources.kube_values import safe_text
 
 T = TypeVar("T")
 
@@ -87,6 +88,7 @@ class KubernetesApi:
         self._patience = patience or Patience()
         self._access = sign_in()
         self._pool = _pool(self._access)
+        self._signing_in = threading.Lock()
         self._ahead = timedelta()
 
     def get(self, path: str, parameters: Mapping[str, str] | None = None) -> Answer:
@@ -276,14 +278,18 @@ class KubernetesApi:
         self, path: str, parameters: Mapping[str, str], encoding: str, body: bytes | None = None
     ) -> urllib3.BaseHTTPResponse:
         """The answer, its body still to come; asked for with a new token if the old one ran out."""
+        access = self._access
         response = self._request(path, parameters, encoding, body)
         if response.status != _UNAUTHORIZED:
             return response
         response.close()
-        # Projected tokens are replaced hourly; the new one already lies in its file.
-        self.close()
-        self._access = self._sign_in()
-        self._pool = _pool(self._access)
+        # Projected tokens are replaced hourly; the new one already lies in its file. Of several
+        # watches whose token runs out, the first signs in for all.
+        with self._signing_in:
+            if self._access is access:
+                self.close()
+                self._access = self._sign_in()
+                self._pool = _pool(self._access)
         return self._request(path, parameters, encoding, body)
 
     def _request(
@@ -343,8 +349,8 @@ def open_api(
             return find_access(kubeconfig, context)
         except NoAccess as error:
             raise UsageError(
-                f"no way into a cluster: {clean_text(error)}; name a kubeconfig with --kubeconfig,"
-                " or run in a pod that has a service account"
+                f"no way into a cluster: {safe_text(error, is_prose=True)}; name a kubeconfig with"
+                " --kubeconfig, or run in a pod that has a service account"
             ) from None
 
     return KubernetesApi(sign_in, patience)

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from goodput.errors import UsageError
-from goodput.texts import did_you_mean
+from goodput.texts import clean, did_you_mean
 
 Found = tuple[str, str]
 """Cluster, and the key of a job or node in it."""
@@ -71,7 +71,7 @@ def unknown(
     thing: str, wanted: str, names: Iterable[str], where: str = "in this build"
 ) -> UsageError:
     """What to raise when a name is none of those there are: it tells those near it, or some."""
-    listed = sorted(set(names))
+    listed = sorted(map(clean, set(names)))
     hint = did_you_mean(wanted, listed)
     if listed and not hint:
         more = ", …" if len(listed) > _LISTED else ""

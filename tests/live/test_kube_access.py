@@ -148,6 +148,30 @@ def test_what_lies_in_the_current_folder_is_not_run(tmp_path, monkeypatch):
     assert find_access(path).authorization == "Bearer good"
 
 
+@pytest.mark.parametrize("token", ["s3cret\r\nX: y", "s3cret\u20ac"])
+def test_a_token_that_no_header_can_hold_is_not_shown(tmp_path, token):
+    path = write_config(tmp_path / "config", user={"token": token})
+    with pytest.raises(UsageError, match="characters that no HTTP header can") as caught:
+        open_api(path)
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_password_in_the_address_is_not_shown(tmp_path):
+    path = write_config(tmp_path / "config", server="ftp://ana:hunter2pw@api.example")
+    with pytest.raises(UsageError, match=r"ftp://ana:\[password\]@api.example") as caught:
+        open_api(path)
+    assert "hunter2pw" not in str(caught.value)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_an_authority_may_come_with_comments(tmp_path, certificates, encoding):
+    comment = "# Főtanúsítvány\n" if encoding == "utf-8" else "# Größe\n"
+    bundle = tmp_path / "ca.pem"
+    bundle.write_bytes(comment.encode(encoding) + (certificates / "server.pem").read_bytes())
+    path = write_config(tmp_path / "config", cluster={"certificate-authority": str(bundle)})
+    assert len(find_access(path).tls.get_ca_certs()) == 1
+
+
 # ------------------------------------------------------------------- sign-in programs
 
 

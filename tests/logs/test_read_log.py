@@ -535,3 +535,16 @@ def test_kinds_beyond_many_are_counted_together():
     evidence = _read("\n".join(f"[ERROR] {name}" for name in names)).tables["log_evidence"]
     assert len(evidence) == 301
     assert sum(1 + e["repeats"] for e in evidence) == 400
+
+
+def test_one_long_line_of_another_format_does_not_take_the_steps():
+    steps = b"".join(
+        b"[2026-03-02 10:00:%02d] iteration %8d/ 311541 | elapsed time per iteration (s): 22.3"
+        b" | loss: 1.0\n" % (n, 29_000 + 10 * n)
+        for n in range(1, 16)
+    )
+    other = b'2026-03-02 11:00:00 | INFO | train_inner | {"num_updates": "1", "note": "%s"}\n' % (
+        b"x" * 1000
+    )
+    result = read_log(io.BytesIO(steps + other), LogHints(path="x.log"))
+    assert len(result.tables["log_steps"]) == 15

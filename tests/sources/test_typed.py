@@ -206,7 +206,7 @@ def test_a_single_file_is_taken_too(tmp_path):
     (tmp_path / "steps.ndjson").write_text(ndjson(STEP))
 
     assert import_files(lake, str(tmp_path / "steps.ndjson")).rows_taken == {"steps": 1}
-    with pytest.raises(NoData, match="steps.csv is not there"):
+    with pytest.raises(NoData, match=r"steps\.csv is not there"):
         import_files(lake, tmp_path / "steps.csv")
 
 

@@ -38,8 +38,8 @@ def test_leases_tell_how_far_the_clock_of_a_node_is_ahead(model):
     model.expect(
         "observed.clock_offsets_kube",
         """
-        cluster  job  attempt  node_uid  offset_s
-        c        -    -        u-1       120
+        cluster  node_uid  offset_s
+        c        u-1       120
         """,
     )
 
@@ -108,8 +108,8 @@ def test_lines_outside_the_life_of_their_container_prove_an_offset(model, lines,
     model.expect(
         "observed.clock_offsets_log",
         f"""
-        cluster  job  attempt  node_uid  offset_s
-        c        J    1        -         {offset_s}
+        cluster  job  attempt  offset_s
+        c        J    1        {offset_s}
         """,
     )
 

@@ -123,6 +123,7 @@ def _pod(number: int) -> dict[str, Any]:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # as servers in Go do; else each page waits 40 ms
     server: _Server
 
     def log_message(self, *_: object) -> None:

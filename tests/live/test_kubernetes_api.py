@@ -3,7 +3,9 @@
 import contextlib
 import io
 import socket
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,10 +13,12 @@ import yaml
 from fake_kubernetes import Fault
 
 from goodput.sources import kubernetes_api
+from goodput.sources.kube_access import ClusterAccess
 from goodput.sources.kube_answers import Refused, Unanswered, json_list
-from goodput.sources.kubernetes_api import Patience, open_api
+from goodput.sources.kubernetes_api import KubernetesApi, Patience, open_api
 
 PODS = "/api/v1/pods"
+HASTE = Patience(read_s=5, attempts=4, first_wait_s=0.001, longest_wait_s=0.01, jitter_s=0)
 
 
 def test_an_answer_has_the_servers_time_and_came_packed(api):
@@ -64,6 +68,22 @@ def test_a_token_that_ran_out_is_read_again(api, cluster, tmp_path):
     (tmp_path / "token").write_text("next\n")
     assert api.get(PODS).body["kind"] == "PodList"
     assert len(cluster.asked("pods")) == 3
+
+
+def test_of_several_whose_token_ran_out_one_signs_in_for_all(server, cluster):
+    cluster.tokens = {"good"}
+    cluster.add("pods", {"metadata": {"name": "p"}})
+    signed_in = []
+
+    def sign_in():
+        signed_in.append(threading.current_thread())
+        time.sleep(0.05)
+        return ClusterAccess(server.url, "Bearer good" if signed_in[1:] else "Bearer old", None)
+
+    with contextlib.closing(KubernetesApi(sign_in, HASTE)) as api, ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(lambda _: api.get(PODS).body["kind"], range(4)))
+    assert answers == ["PodList"] * 4
+    assert len(signed_in) == 2
 
 
 def test_a_token_that_stays_bad_is_refused_at_once(api, cluster):

@@ -11,7 +11,7 @@ import pytest
 from fake_kubernetes import Fault
 from planted import AT_THE_CUT, PASSWORD, PLANTED, planted_objects
 
-from goodput.errors import SourceUnreachable
+from goodput.errors import SourceUnreachable, UsageError
 from goodput.sources.kube_snapshot import Scope
 from goodput.sources.kube_watch import Pace, watch_kubernetes
 
@@ -217,6 +217,25 @@ def test_the_command_stays_until_it_is_told_to_stop_and_publishes_what_came(
             cluster.closing = True
             process.kill()
     assert rows("kube_objects", "resource_version") == [("1001",)]
+
+
+def test_a_sign_in_that_fails_later_is_tried_again(
+    watching, api, cluster, rows, tmp_path, monkeypatch
+):
+    def fails():
+        raise UsageError("the program that signs in is away")
+
+    cluster.add("pods", pod(900))
+    with watching(look_s=0.2) as watch:
+        eventually(lambda: rows("kube_objects", "count(distinct uid)"), [(1,)])
+        with monkeypatch.context() as patch:
+            patch.setattr(api, "_sign_in", fails)
+            cluster.tokens = {"next"}
+            eventually(lambda: "the program that signs in is away" in watch.said, True)
+        assert watch.thread.is_alive()
+        (tmp_path / "token").write_text("next")
+        cluster.add("pods", pod(901, name="p2"))
+        eventually(lambda: rows("kube_objects", "count(distinct uid)"), [(2,)])
 
 
 def test_a_look_that_fails_after_a_watch_expired_is_taken_again(watching, cluster, rows):

@@ -2,7 +2,8 @@
 
 The package loads 600 modules to read one file: half of what a collector may hold. So it is asked
 once, and again when a token has run out; the answer is one JSON object on stdout. What it says of
-credentials is neither in arguments nor in the environment, and nothing is stored.
+credentials is neither in arguments nor in the environment. The package puts certificates into
+temporary files, which go when the process ends.
 """
 
 from __future__ import annotations

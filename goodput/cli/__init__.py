@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -106,4 +107,6 @@ def main(ctx: click.Context, lake: str | None, config: Path | None, debug: bool)
     """  # noqa: D301
     from goodput.cli.common import Context
 
+    # Nothing here multiplies matrices, and the threads for it would spin while they wait.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     ctx.obj = Context(lake, config)

@@ -118,7 +118,7 @@ placed as (
 )
 
 select
-    row_number() over (order by cluster, pod_uid) as pod_id,
+    row_number() over () as pod_id,
     *
 from (
     select
@@ -137,4 +137,5 @@ from (
     select cluster, node_uid, pod_uid, unit_count, cast(range(node_gpus) as integer[]), true
     from queued
     semi join simple_nodes using (cluster, node_uid)
+    order by cluster, pod_uid
 )

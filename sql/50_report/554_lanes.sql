@@ -94,13 +94,12 @@ dominant as (
     select
         filled.lane_id,
         filled.bucket,
-        state_groups.code
+        arg_max(
+            state_groups.code, {'amount': filled.amount, 'place': -state_groups.position}
+        ) as code
     from filled
     inner join catalog.state_groups as state_groups using (state_group)
-    qualify row_number() over (
-        partition by filled.lane_id, filled.bucket
-        order by filled.amount desc, state_groups.position
-    ) = 1
+    group by filled.lane_id, filled.bucket
 ),
 
 cells as (

@@ -27,6 +27,7 @@ class Layout:
     directory: re.Pattern[str] | None
     file: re.Pattern[str] | None
     markers: tuple[re.Pattern[str], ...]
+    alone: tuple[str, ...]
     requires: tuple[tuple[str, ...], ...]
     shards: re.Pattern[str] | None
     ranks: re.Pattern[str] | None
@@ -41,7 +42,7 @@ class Found:
 
     path: str
     layout: Layout
-    step: int
+    step: int | None
     is_temporary: bool
     line: int
     files: dict[str, Entry] = field(default_factory=dict)
@@ -81,6 +82,7 @@ def _layout(entry: Mapping[str, Any]) -> Layout:
         directory=pattern("directory"),
         file=pattern("file"),
         markers=tuple(_glob(glob) for glob in entry.get("markers", ())),
+        alone=tuple(entry.get("alone", ())),
         requires=tuple(tuple(globs) for globs in entry.get("requires", ())),
         shards=pattern("shards"),
         ranks=pattern("ranks"),
@@ -108,8 +110,11 @@ def find_checkpoints(entries: Iterable[Entry]) -> list[Found]:
     directories = _directories(listed)
     _mark_unfinished(directories, listed)
     loose = [entry for entry in listed if not _is_below(entry.path, directories)]
+    nameless = _nameless(loose, directories)
+    loose = [entry for entry in loose if not _is_below(entry.path, nameless)]
     return sorted(
-        [*directories.values(), *_files(loose)], key=lambda found: (found.path, found.step)
+        [*directories.values(), *nameless.values(), *_files(loose)],
+        key=lambda found: (found.path, -1 if found.step is None else found.step),
     )
 
 
@@ -127,6 +132,30 @@ def _directories(listed: list[Entry]) -> dict[str, Found]:
         if not _is_below(path, accepted) and (found := _accept(path, below[path])):
             accepted[path] = found
     return accepted
+
+
+def _nameless(entries: list[Entry], named: Mapping[str, Found]) -> dict[str, Found]:
+    """Checkpoints that only their files give away, by path; the outermost of nested ones counts."""
+    above = {path[:end] for path in named for end, letter in enumerate(path) if letter == "/"}
+    candidates: dict[str, Found] = {}
+    for entry in entries:
+        for layout, file in _telling_files():
+            path = entry.path.removesuffix(f"/{file}")
+            if path != entry.path and path not in above and not entry.is_directory:
+                is_temporary = _strip_temporary(path.rsplit("/", 1)[-1])[1]
+                candidates[path] = Found(path, layout, None, is_temporary, entry.line)
+    accepted = {path: it for path, it in candidates.items() if not _is_below(path, candidates)}
+    for entry in entries if accepted else ():
+        parts = entry.path.split("/")
+        for depth in range(1, len(parts)):
+            if found := accepted.get("/".join(parts[:depth])):
+                found.files["/".join(parts[depth:])] = entry
+    return accepted
+
+
+@cache
+def _telling_files() -> tuple[tuple[Layout, str], ...]:
+    return tuple((layout, file) for layout in layouts() for file in layout.alone)
 
 
 @cache

@@ -144,6 +144,45 @@ def test_orbax_metadata_beside_a_listing_gives_start_and_commit():
     assert (row["committed_at"] - row["first_written_at"]).total_seconds() == 5
 
 
+ITEM = ("_METADATA", "d/d6a2bd60", "manifest.ocdbt")
+PROCESS = (
+    "ocdbt.process_0/d/d6a2bd60",
+    "ocdbt.process_0/manifest.ocdbt",
+    "array_metadatas/process_0",
+)
+
+
+@pytest.mark.parametrize(
+    ("names", "path", "defect"),
+    [
+        (("_CHECKPOINT_METADATA", *ITEM, *PROCESS), "a/final", None),
+        ((*ITEM, *PROCESS), "a/final", None),
+        ((*ITEM[1:], *PROCESS), "a/final", None),
+        (PROCESS, "a/final", "manifest.ocdbt is not there"),
+        ((*ITEM[:1], *ITEM[2:], *PROCESS), "a/final", "d/* is not there"),
+        ((*ITEM[:2], *PROCESS), "a/final", "manifest.ocdbt is not there"),
+        (("metadata/metadata", *(f"state/{name}" for name in ITEM + PROCESS)), "a/final", None),
+        (
+            ("_CHECKPOINT_METADATA", "state/_METADATA"),
+            "a/final",
+            "state/manifest.ocdbt is not there",
+        ),
+        (tuple(f"state/{name}" for name in ITEM + PROCESS), "a/final/state", None),
+    ],
+)
+def test_an_orbax_tree_without_a_step_in_its_name_is_one_checkpoint(names, path, defect):
+    listing = "\n".join(f"2026-03-02 10:00:00 90000 a/final/{name}" for name in names)
+    [row] = read(listing)["checkpoint_files"]
+    assert (row["path"], row["step"], row["layout"]) == (path, None, "orbax")
+    assert (row["is_complete"], row["defect"]) == (defect is None, defect)
+
+
+def test_files_that_tell_a_checkpoint_make_none_of_the_folder_above_checkpoints():
+    names = ("_METADATA", "100/_METADATA", "100/d/ff", "100/manifest.ocdbt")
+    listing = "\n".join(f"2026-03-02 10:00:00 90000 run/{name}" for name in names)
+    assert [row["step"] for row in read(listing)["checkpoint_files"]] == [100]
+
+
 @pytest.mark.parametrize(
     ("file", "text", "expected"),
     [

@@ -113,7 +113,7 @@ def columns(table: str) -> dict[str, str]:
 def _contract() -> dict[str, RawTable]:
     con = duckdb.connect()
     con.execute("create schema raw")
-    models = [model for model in find_models() if model.schema == "raw"]
+    models = find_models(schema="raw")
     for model in models:
         con.execute(model.sql)
     constraints: dict[str, list[tuple[str, str, list[str]]]] = {}

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from goodput._resources import resource_dir
-from goodput.contract import columns, raw_tables
+from goodput.contract import columns, raw_table, raw_tables
 from goodput.warehouse.connection import connect
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column; unit and meaning are empty where nobody has said them yet."""
+    """One column; unit and meaning are empty where nobody has said them yet.
+
+    Attributes:
+        is_required: whether every row that is imported needs a value.
+    """
 
     table: str
     column: str
     type: str
     unit: str
     meaning: str
+    is_required: bool = False
 
 
 @lru_cache(maxsize=1)
@@ -55,11 +60,16 @@ def _keys(table: str) -> tuple[str, ...]:
 def describe_columns(warehouse: Path | None) -> list[Column]:
     """Every column of the raw tables, then those of the models in a built warehouse, if given."""
     found = [
-        describe(f"raw.{table}", name, kind)
+        replace(describe(f"raw.{table}", name, kind), is_required=name in _required(table))
         for table in raw_tables()
         for name, kind in columns(table).items()
     ]
     return found if warehouse is None else found + _built_columns(warehouse)
+
+
+def _required(table: str) -> set[str]:
+    """What every row needs; a row that names no cluster is given one."""
+    return set(raw_table(table).required) - {"cluster"}
 
 
 def _built_columns(warehouse: Path) -> list[Column]:

@@ -93,20 +93,38 @@ class Address:
         """
         scheme, _, rest = text.partition("://")
         where, _, query = rest.partition("?")
-        authority, _, prefix = where.partition("/")
-        before, at, host = authority.rpartition("@")
+        before, authority, prefix = _split_keys(where)
+        user, has_secret, secret = (unquote(part) for part in before.partition(":"))
         options = _reachable(dict(parse_qsl(query)))
-        bucket, shown = host, host
-        if at and _KINDS.get(scheme) is AzureStore:
-            bucket, shown = before, authority
-            options.setdefault("account_name", host.partition(".")[0])
-        elif at:
-            key, _, secret = before.partition(":")
-            options.update(access_key_id=unquote(key), secret_access_key=unquote(secret))
-        if scheme not in _KINDS or not bucket:
+        bucket, shown = authority, authority
+        if before and _KINDS.get(scheme) is AzureStore:
+            # An account has dots where its host is named, a container never.
+            is_account_first = bool(has_secret) and "." not in authority
+            bucket, account = (authority, user) if is_account_first else (user, authority)
+            shown = f"{bucket}@{account}"
+            options.setdefault("account_name", account.partition(".")[0])
+            options.update({"account_key": secret} if secret else {})
+        elif before:
+            options.update(access_key_id=user, secret_access_key=secret)
+        if scheme not in _KINDS or not bucket or {":", "@"} & set(authority):
             raise UsageError(f"an address with {scheme}:// cannot be opened; the forms are {FORMS}")
         prefix = prefix.strip("/")
         return cls(f"{scheme}://{shown}/{prefix}".rstrip("/"), scheme, bucket, prefix, options)
+
+
+def _split_keys(where: str) -> tuple[str, str, str]:
+    """What stands before the @, the bucket or host behind it, and the prefix.
+
+    A key may hold slashes as they are: no bucket has a colon, so what follows one is a key.
+    """
+    authority = where.partition("/")[0]
+    if ":" in authority and "@" not in authority:
+        before, _, behind = where.partition("@")
+    else:
+        before = authority.rpartition("@")[0]
+        behind = where[len(before) + bool(before) :]
+    host, _, prefix = behind.partition("/")
+    return before, host, prefix
 
 
 class ObjectStore:

@@ -38,9 +38,14 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def did_you_mean(wanted: str, known: Iterable[str]) -> str:
-    """`; did you mean …` with up to three names that are close to the one asked for, or nothing."""
+    """`; did you mean …` with up to three names that are close to the one asked for, or nothing.
+
+    Args:
+        known: of a mapping, its values are what is shown of them.
+    """
     close = difflib.get_close_matches(wanted, list(known), n=3)
-    return f"; did you mean {', '.join(close)}" if close else ""
+    shown = [known[name] for name in close] if isinstance(known, Mapping) else close
+    return f"; did you mean {', '.join(dict.fromkeys(shown))}" if close else ""
 
 
 def html(tag: str, *parts: Any) -> Markup:

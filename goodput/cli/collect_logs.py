@@ -76,6 +76,7 @@ def logs(
     that --loki-query finds. Both go on where the last run ended.
     """
     from goodput.sources import live_logs
+    from goodput.sources.kube_namespaces import doubtful_namespaces
     from goodput.sources.live_loki import LokiLogs
     from goodput.sources.live_pod_logs import PodLogs
     from goodput.sources.loki_http import API, Loki
@@ -102,6 +103,8 @@ def logs(
         elif pods:
             api = part.open()
             opened.callback(api.close)
+            for doubt in doubtful_namespaces(api, part.scope.namespaces):
+                say(f"warning: {doubt}")
             source = PodLogs(api, part.scope, options.cluster, again=again)
         else:
             source = live_logs.LogFiles(paths)

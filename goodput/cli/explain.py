@@ -21,6 +21,7 @@ _TIMELINE = (
 
 # More lines than this are summed up first and come last.
 _SHORT = 10
+_SHORT_TIMELINE = 20
 
 
 @click.command(
@@ -63,9 +64,26 @@ def _print(found: Explanation) -> None:
     else:
         sums = [(row["spent_on"], row["gpu_hours"], f"{row['share']:.1%}") for row in found.sums]
         print_rows(("spent_on", "gpu_hours", "share"), sums, "table")
+    is_brief = len(found.timeline) <= _SHORT_TIMELINE
+    if is_brief:
+        _print_timeline(found)
+    _print_reasons(found)
+    if not is_short:
+        click.echo("\nGPU-hours by state and cause")
+        _print_totals(found)
+    if not is_brief:
+        _print_timeline(found)
+
+
+def _print_timeline(found: Explanation) -> None:
+    from goodput.cli.output import print_rows
+
     click.echo("\nTimeline (UTC)")
     names = [name for name in _TIMELINE if found.timeline and name in found.timeline[0]]
     print_rows(names, [[row[name] for name in names] for row in found.timeline], "table")
+
+
+def _print_reasons(found: Explanation) -> None:
     for title, losses, lines in (
         ("Not observed", found.last_looks, _look_lines),
         ("Interruptions", found.interruptions, _interruption_lines),
@@ -79,9 +97,6 @@ def _print(found: Explanation) -> None:
         for loss in losses:
             for line in lines(loss):
                 click.echo(line)
-    if not is_short:
-        click.echo("\nGPU-hours by state and cause")
-        _print_totals(found)
 
 
 def _print_totals(found: Explanation) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from goodput.cli.common import Context, output_option
+
+if TYPE_CHECKING:
+    from goodput.dictionary import Column
 
 
 @click.command(
@@ -18,6 +23,7 @@ def command(context: Context, table: str | None, output: str) -> None:
     """List every table and column with type, unit and meaning, or those of one table.
 
     Raw tables, which `goodput import` fills, come first; then those of the last build, if any.
+    NOT NULL marks the columns in which every row that is imported needs a value.
     """
     from goodput.cli.output import print_rows
     from goodput.dictionary import describe_columns
@@ -34,4 +40,9 @@ def command(context: Context, table: str | None, output: str) -> None:
         hint = f"did you mean {' or '.join(alike)}?" if alike else "`goodput schema` lists them"
         raise UsageError(f"there is no table {table!r}; {hint}")
     names = ("table", "column", "type", "unit", "meaning")
-    print_rows(names, [(r.table, r.column, r.type, r.unit, r.meaning) for r in rows], output)
+    shown = [(row.table, row.column, _type(row), row.unit, row.meaning) for row in rows]
+    print_rows(names, shown, output)
+
+
+def _type(column: Column) -> str:
+    return f"{column.type} NOT NULL" if column.is_required else column.type

@@ -15,6 +15,7 @@ from duckdb.sqltypes import DuckDBPyType
 from goodput.contract import RawTable, quoted, raw_table
 from goodput.rows import Misfit, load
 from goodput.sources.artefact import Problem
+from goodput.sources.rule_words import broken_words
 
 CHECKED = "checked rows"
 """The temporary table that holds the good rows of the last check."""
@@ -134,8 +135,7 @@ def _broken_rules(
         (f"{quoted(name)} is not null", name, "is required and missing") for name in spec.required
     ]
     rules += [
-        (check.expression, check.columns[0], f"breaks the rule {check.expression}")
-        for check in spec.checks
+        (check.expression, check.columns[0], broken_words(spec, check)) for check in spec.checks
     ]
     if not rules:
         return []

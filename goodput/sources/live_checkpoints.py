@@ -91,7 +91,7 @@ def take_checkpoints(
             reason = _incompleteness(listing)
             changes = [*_changes(rows, history, now)]
             if reason is None:
-                changes += _deletions(rows, history, now)
+                changes += _deletions(rows, history, _bare_folders(listing), now)
             marker = _marker(hints, listing, len(rows), now, reason)
             publisher.take({TABLE: changes, LISTS: [marker]}, place.name)
             there += len(rows)
@@ -200,11 +200,29 @@ def _is_crumbling(row: Row, last: Row) -> bool:
 
 
 def _deletions(
-    rows: Mapping[Key, Row], history: Mapping[Key, Sequence[Row]], now: datetime
+    rows: Mapping[Key, Row],
+    history: Mapping[Key, Sequence[Row]],
+    bare: set[str],
+    now: datetime,
 ) -> Iterator[Row]:
     for key, earlier in history.items():
-        if key not in rows and earlier[-1]["deleted_at"] is None:
+        is_gone = key not in rows and earlier[-1]["deleted_at"] is None
+        if is_gone and bare.isdisjoint(_above(key[0])):
             yield {**earlier[-1], "deleted_at": now, "returned_at": None}
+
+
+def _bare_folders(listing: Listing) -> set[str]:
+    """Folders with no file below: a mount that is missing below the root looks like that."""
+    filled: set[str] = set()
+    for entry in listing.entries:
+        if not entry.is_directory:
+            filled.update(_above(entry.name))
+    return {entry.name for entry in listing.entries if entry.is_directory} - filled
+
+
+def _above(path: str) -> Iterator[str]:
+    """The folders that a file or folder lies in."""
+    return (path[:end] for end, mark in enumerate(path) if mark == "/")
 
 
 def _incompleteness(listing: Listing) -> str | None:

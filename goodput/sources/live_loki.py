@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from itertools import groupby
 
 from goodput.errors import GoodputError
-from goodput.sources.live_logs import Readable, Tables
 from goodput.sources.log_lists import LogList
 from goodput.sources.log_parts import PART, SETTLE, Part, newest_parts, part_start
 from goodput.sources.loki_http import Entry, Loki
+from goodput.sources.one_log import Readable, Tables
 from goodput.sources.places import Stored
 from goodput.sources.readings import Readings
 

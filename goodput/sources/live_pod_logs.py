@@ -23,9 +23,9 @@ from goodput.sources.kube_listing import listing, pages
 from goodput.sources.kube_snapshot import Scope, chosen_namespaces
 from goodput.sources.kube_values import clean_text, format_instant, parse_instant, safe_text
 from goodput.sources.kubernetes_api import KubernetesApi
-from goodput.sources.live_logs import Readable, Tables
 from goodput.sources.log_lists import LogList
 from goodput.sources.log_parts import SETTLE, Part, cut, is_stamped, newest_parts
+from goodput.sources.one_log import Readable, Tables
 from goodput.sources.places import Stored
 from goodput.sources.readings import Readings
 
@@ -94,7 +94,7 @@ class PodLogs:
             again: read from the start what was read before.
         """
         self.errors: list[GoodputError] = []
-        self.lists = [LogList(_root(scope))]
+        self.lists = [LogList(_root(scope), is_whole=True)]
         self.tables: Tables = {"collector_gaps": [], "quarantine": []}
         self._api = api
         self._scope = scope
@@ -113,6 +113,7 @@ class PodLogs:
         [listed] = self.lists
         for run in self._runs():
             listed.files += 1
+            listed.names.add(run.log)
             last = newest.get(run.log)
             if run.over_at and last and last.known_until >= run.over_at:
                 continue
@@ -149,6 +150,7 @@ class PodLogs:
                 self._note_silence(run, error)
                 return
             if at is None:
+                self.lists[0].miss(run.log, "another run took its place while it was read")
                 return
             parts = cut(self._lines(text, run))
         with ExitStack() as opened:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from goodput.lake import Lake
 
-_TABLE = "log_reads"
+TABLE = "log_reads"
 _HASH_LENGTH = 24
 _NOT_STORED = frozenset({"head"})
 
@@ -25,6 +25,8 @@ class Reading:
         unread_bytes: of these, the unfinished last line that was left for later.
         lines: whole ones that were read; what follows them may change.
         root: what was listed when it was found; None in readings of earlier versions.
+        gone_at: when a listing of the root did not find it any more.
+        returned_at: when it was found there again, as it was.
         head: the first unpacked bytes; empty in readings of earlier runs, which have their hash.
     """
 
@@ -44,6 +46,8 @@ class Reading:
     tz: str | None
     reader: str
     root: str | None
+    gone_at: datetime | None = None
+    returned_at: datetime | None = None
     head: bytes = field(default=b"", repr=False)
 
     def under(self, log_id: str, replaces: str | None) -> Reading:
@@ -60,42 +64,44 @@ COLUMNS = tuple(item.name for item in fields(Reading) if item.name not in _NOT_S
 
 # Of a file that grew a thousand times, the last reading tells all.
 _NEWEST = f"""
-    select {", ".join(COLUMNS)} from raw.{_TABLE} where cluster = $cluster
+    select {", ".join(COLUMNS)} from raw.{TABLE} where cluster = $cluster
     qualify row_number() over (
         partition by path, log_id, root order by ingested_at desc, run_id desc
     ) = 1
     order by ingested_at, run_id
 """
 _REPLACED = f"""
-    select distinct replaces from raw.{_TABLE} where cluster = $cluster and replaces is not null
+    select distinct replaces from raw.{TABLE} where cluster = $cluster and replaces is not null
 """
 
 
 @dataclass
 class Readings:
-    """All readings so far: the last of each file, and the last of each log."""
+    """All readings of a cluster so far: the last of each file, and the last of each log."""
 
+    cluster: str = "default"
     _by_path: dict[str, Reading] = field(default_factory=dict)
     _by_stream: dict[str, dict[str, Reading]] = field(default_factory=dict)
     _log_ids: set[str] = field(default_factory=set)
     _replaced: set[str] = field(default_factory=set)
-    _roots: set[tuple[str, str | None]] = field(default_factory=set)
+    _below: dict[str | None, dict[str, Reading]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, lake: Lake, cluster: str) -> Self:
         """What the lake knows of a cluster's logs."""
-        readings = cls()
+        readings = cls(cluster)
         snapshot, mine = lake.snapshot(), {"cluster": cluster}
-        for row in snapshot.ask(_TABLE, _NEWEST, mine):
+        for row in snapshot.ask(TABLE, _NEWEST, mine):
             readings.add(Reading(**row))
-        readings._replaced.update(row["replaces"] for row in snapshot.ask(_TABLE, _REPLACED, mine))
+        readings._replaced.update(row["replaces"] for row in snapshot.ask(TABLE, _REPLACED, mine))
         return readings
 
     def add(self, reading: Reading) -> None:
         """Takes in a reading that is newer than all others."""
         reading = replace(reading, head=b"")  # its hash is enough, and files are many
-        self._by_path[reading.path] = reading
-        self._roots.add((reading.path, reading.root))
+        if reading.gone_at is None or reading.path not in self._by_path:
+            self._by_path[reading.path] = reading  # of a path, what lies there counts
+        self._below.setdefault(reading.root, {})[reading.log_id] = reading
         self._log_ids.add(reading.log_id)
         of_stream = self._by_stream.setdefault(reading.stream, {})
         longest = of_stream.get(reading.log_id)
@@ -108,9 +114,22 @@ class Readings:
         """The last reading of a file."""
         return self._by_path.get(path)
 
-    def is_known_below(self, root: str, path: str) -> bool:
-        """Whether a file was read when a root was listed, lately or ever."""
-        return (path, root) in self._roots
+    def is_known_below(self, root: str, log_id: str) -> bool:
+        """Whether a log was read when a root was listed, lately or ever."""
+        return log_id in self._below.get(root, ())
+
+    def is_gone(self, root: str, log_id: str) -> bool:
+        """Whether the last listing of a root that could tell did not find a log."""
+        reading = self._below.get(root, {}).get(log_id)
+        return reading is not None and reading.gone_at is not None
+
+    def present_below(self, root: str) -> list[Reading]:
+        """The last reading of each log that a root held when it was listed last."""
+        return [
+            reading
+            for log_id, reading in self._below.get(root, {}).items()
+            if reading.gone_at is None and log_id not in self._replaced
+        ]
 
     def paths(self) -> Iterable[str]:
         """Every file that was read."""

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -25,8 +26,10 @@ from goodput.lake import Lake
 from goodput.rows import DEFAULT_CLUSTER
 from goodput.sources.artefact import Problem
 from goodput.sources.casts import MACROS, cast_sql, problem_sql
+from goodput.sources.earlier_problems import EarlierProblems
 from goodput.sources.publisher import Publisher
 from goodput.sources.rowfiles import LINE, ROW_NUMBER, Block, read_rows
+from goodput.sources.rule_words import broken_words
 from goodput.warehouse.connection import connect
 
 _KINDS = {".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv", ".parquet": "parquet"}
@@ -79,9 +82,11 @@ def import_files(lake: Lake, path: str | Path, *, cluster: str = DEFAULT_CLUSTER
         )
     publisher = Publisher(lake, str(path), lambda: None, cluster=cluster)
     with closing(publisher):
-        importer = _Importer(publisher, cluster, result)
+        earlier = EarlierProblems(lake, cluster, str(path))
+        importer = _Importer(publisher, cluster, result, earlier)
         for file, table, kind in files:
             importer.take(file, table, kind)
+        publisher.settle(earlier.rows(datetime.now(UTC)))
         publisher.flush()
     result.rows_added = publisher.rows_added
     result.quarantined = publisher.quarantined
@@ -113,8 +118,11 @@ def table_and_kind(name: str) -> tuple[str, str] | tuple[None, None]:
 class _Importer:
     """One run: judges files in turn."""
 
-    def __init__(self, publisher: Publisher, cluster: str, result: ImportResult) -> None:
+    def __init__(
+        self, publisher: Publisher, cluster: str, result: ImportResult, earlier: EarlierProblems
+    ) -> None:
         self._publisher = publisher
+        self._earlier = earlier
         self._cluster = cluster
         self._result = result
         self._con = judging_session()
@@ -124,10 +132,12 @@ class _Importer:
         spec = contract.raw_table(table)
         taken, problems, unknown = 0, 0, set[str]()
         first: Problem | None = None
+        self._earlier.read(file.name)
         for block in read_rows(file, kind):
             judged = judge(self._con, spec, block, self._cluster)
             self._publisher.add(table, judged.rows)
             self._publisher.refuse(file.name, table, judged.problems)
+            self._earlier.meet(file.name, table, judged.problems)
             taken += judged.rows.height
             problems += len(judged.problems)
             unknown |= set(judged.unknown_columns)
@@ -278,7 +288,7 @@ def _bad_cells(con: duckdb.DuckDBPyConnection, spec: RawTable) -> Iterator[Probl
         shown = " || ', ' || ".join(
             f"'{name}=' || coalesce({_text(name)}, '')" for name in check.columns
         )
-        reason = "breaks the rule " + check.expression.replace("'", "''")
+        reason = broken_words(spec, check).replace("'", "''")
         # A cell that could not be read is told already; the rule then breaks for want of it.
         unread = " or ".join(f"({_misfit(name)})" for name in check.columns)
         selects.append(

@@ -32,7 +32,7 @@ from goodput.warehouse.estimates import fill_intervals
 from goodput.warehouse.gathering import gather
 from goodput.warehouse.halves import LEDGER, book_halves
 from goodput.warehouse.models import Model, find_models
-from goodput.warehouse.rawviews import raw_view_sql
+from goodput.warehouse.rawviews import open_quarantine_sql, raw_view_sql
 from goodput.warehouse.shards import make_sharded
 from goodput.window import Window
 
@@ -179,11 +179,12 @@ def _build_into(
         con.execute(f"create schema if not exists {schema}")
         for model in members:
             _make(con, model, snapshot, as_of)
+        if schema == RAW:
+            con.execute(open_quarantine_sql(as_of))
         if schema == OBSERVED:
             gather(con, models)
         if schema == METRICS:
             fill_intervals(con)
-    con.execute("create view main.quarantine as select * from raw.quarantine")
     return run_checks(con, models)
 
 

@@ -222,7 +222,8 @@ def explain(con: duckdb.DuckDBPyConnection, target: str) -> Explanation:
     if not matches:
         raise unknown("job or node", target, known(con, "job", "node"))
     if len(matches) > 1:
-        listing = ", ".join(f"{key} in {cluster}" for _, _, (cluster, key) in matches)
+        shown = known(con, matches[0][0])
+        listing = ", ".join(f"{shown.get(key, key)} in {where}" for _, _, (where, key) in matches)
         raise UsageError(f"{target!r} names several: {listing}; give the key of one")
     [(kind, attempt, (cluster, key))] = matches
     found = _explain(con, kind, cluster, key, attempt)

@@ -82,7 +82,7 @@ def parse_model(path: Path) -> Model:
     )
 
 
-def find_models(root: Path | None = None) -> list[Model]:
-    """Every SQL file in execution order."""
+def find_models(root: Path | None = None, schema: str = "*") -> list[Model]:
+    """SQL files in execution order, all of them or those of one schema."""
     root = root or resource_dir("sql")
-    return [parse_model(path) for path in sorted(root.glob("[0-9]*/[0-9]*.sql"))]
+    return [parse_model(path) for path in sorted(root.glob(f"[0-9]*_{schema}/[0-9]*.sql"))]

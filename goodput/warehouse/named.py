@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import duckdb
 
@@ -28,15 +27,15 @@ FINDING = {
 }
 """For each kind of thing the query that finds it by a name, bound by the kind."""
 
-# All that can be meant, by what it is.
+# The key and the name of all that can be meant, by what it is.
 _KNOWN = {
     "job": """
-        select unnest([job, name]) from staged.jobs
-        union select job from ledger.gpu_time""",
+        select job, name from staged.jobs
+        union select job, null from ledger.gpu_time where job is not null""",
     "node": """
-        select unnest([node_uid, name]) from staged.nodes
-        union select unnest([node_uid, node_name]) from ledger.gpu_time""",
-    "cluster": "select distinct cluster from ledger.gpu_time",
+        select node_uid, name from staged.nodes
+        union select node_uid, node_name from ledger.gpu_time""",
+    "cluster": "select distinct cluster, null from ledger.gpu_time",
 }
 _LISTED = 12
 
@@ -61,18 +60,30 @@ def require(con: duckdb.DuckDBPyConnection, kind: str, name: str) -> list[Found]
     raise unknown(kind, name, known(con, kind))
 
 
-def known(con: duckdb.DuckDBPyConnection, *kinds: str) -> set[str]:
-    """All names of the jobs, nodes or clusters of a build."""
-    rows: list[tuple[Any]] = con.execute(" union ".join(_KNOWN[kind] for kind in kinds)).fetchall()
-    return {name for (name,) in rows if name is not None}
+def known(con: duckdb.DuckDBPyConnection, *kinds: str) -> dict[str, str]:
+    """All keys and names of the jobs, nodes or clusters of a build, each as `name (key)`."""
+    query = " union ".join(_KNOWN[kind] for kind in kinds)
+    rows: list[tuple[str, str | None]] = con.execute(f"{query} order by 2, 1").fetchall()
+    shown: dict[str, str] = {}
+    for key, name in rows:
+        for text in (key, name):
+            if text is not None:
+                shown.setdefault(text, key if name in (None, key) else f"{name} ({key})")
+    return shown
 
 
 def unknown(
     thing: str, wanted: str, names: Iterable[str], where: str = "in this build"
 ) -> UsageError:
-    """What to raise when a name is none of those there are: it tells those near it, or some."""
-    listed = sorted(map(clean, set(names)))
-    hint = did_you_mean(wanted, listed)
+    """What to raise when a name is none of those there are: it tells those near it, or some.
+
+    Args:
+        names: of a mapping, its values are what is shown of them.
+    """
+    shown = names if isinstance(names, Mapping) else {name: name for name in names}
+    labels = {clean(name): clean(label) for name, label in shown.items()}
+    listed = sorted(set(labels.values()))
+    hint = did_you_mean(wanted, labels)
     if listed and not hint:
         more = ", …" if len(listed) > _LISTED else ""
         hint = f"; known are {', '.join(listed[:_LISTED])}{more}"

@@ -17,7 +17,7 @@ from goodput.contract import raw_table, raw_tables
 from goodput.errors import GoodputError, NoData, UsageError
 from goodput.lake import Lake
 from goodput.warehouse.connection import connect, in_a_sentence
-from goodput.warehouse.rawviews import QUARANTINE, raw_view_sql
+from goodput.warehouse.rawviews import QUARANTINE, open_quarantine_sql, raw_view_sql
 
 T = TypeVar("T")
 
@@ -97,7 +97,7 @@ def open_session(lake: Lake, sql: str | None = None, *, with_models: bool = True
     for table in _mentioned(sql):
         con.execute(raw_view_sql(raw_table(table), snapshot.files(table)))
         if table == QUARANTINE:
-            con.execute("create view main.quarantine as select * from raw.quarantine")
+            con.execute(open_quarantine_sql())
     built = lake.built_warehouse() if with_models else None
     if built is not None:
         schemas += _attach(con, built)

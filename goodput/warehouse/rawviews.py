@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from goodput.contract import RawTable, quoted
+from goodput.contract import RawTable, quoted, raw_table
 
 QUARANTINE = "quarantine"
 
@@ -36,3 +36,23 @@ def raw_view_sql(spec: RawTable, files: Sequence[str], as_of: datetime | None = 
         micros = round(as_of.timestamp() * 1_000_000)
         known = f"ingested_at is null or epoch_us(ingested_at) <= {micros}"
     return f"create view raw.{spec.name} as select {names} from ({rows}) where {known}"
+
+
+def open_quarantine_sql(as_of: datetime | None = None) -> str:
+    """SQL that makes the view main.quarantine: the problems that no later import cleared.
+
+    Args:
+        as_of: leave out what was cleared, or came back, later.
+    """
+    spec = raw_table(QUARANTINE)
+    turns = ("cleared_at", "again_at")
+    turn = f"coalesce({', '.join(turns)})"
+    problem = ", ".join(quoted(name) for name in spec.domain_columns if name not in turns)
+    known = "true"
+    if as_of is not None:
+        known = f"{turn} is null or epoch_us({turn}) <= {round(as_of.timestamp() * 1_000_000)}"
+    return (
+        f"create view main.{QUARANTINE} as select * exclude ({', '.join(turns)})"
+        f" from (select * from raw.{QUARANTINE} where {known} qualify row_number() over"
+        f" (partition by {problem} order by {turn} desc nulls last) = 1) where cleared_at is null"
+    )

@@ -25,6 +25,8 @@ create table raw.log_reads (
     tz varchar,
     reader varchar not null,
     root varchar,
+    gone_at timestamptz,
+    returned_at timestamptz,
     ingested_at timestamptz,
     ingested_from varchar,
     run_id varchar,

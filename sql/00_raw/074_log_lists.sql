@@ -1,7 +1,8 @@
 -- Looks of `collect logs` at places with logs, one row a root and run.
 --
 -- A log that is as it was leaves no row: that somebody looked at it is what the listing of its root says,
--- unless the log is, or lies below, one of the `unseen`. `reason` says why a listing is not complete.
+-- unless the log is, or lies below, one of the `unseen`, or log_reads says that it was gone by then. `reason`
+-- says why a listing is not complete.
 --
 -- grain: row
 -- day: listed_at

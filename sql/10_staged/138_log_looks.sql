@@ -1,27 +1,25 @@
 -- When somebody last looked at the log that supplies the steps of an attempt that is still open, and below
 -- which root: what the log says of later is not known [0.5, 2.6].
 --
--- A log that is as it was leaves no row; then a listing of its root vouches for it, unless the listing says
--- that it could not see the log. Left out is an attempt of which typed rows or a tracker tell steps or
+-- Of the parts of a rotated log it is the last one that counts. A log that is as it was leaves no row; then a
+-- listing of its root vouches for it, unless the listing says that it could not see the log, or the log was
+-- gone from the root by then. Left out is an attempt of which typed rows or a tracker tell steps or
 -- phases, too, as nobody knows when somebody looked at these, and one whose log a dump brought.
 --
 -- grain: cluster, job, attempt
 
-with logs as (
+with supplies as (
     select
         attempt.cluster,
         attempt.job,
         attempt.attempt,
-        list(distinct reading.path) as paths,
-        list(distinct reading.root) as roots,
-        max(reading.ingested_at) as read_at,
-        max_by(reading.root, (reading.ingested_at, reading.root)) as read_root
+        part.log_id,
+        max(part.ended_at) as told_until
     from staged.attempts as attempt
     inner join observed.step_streams as supply using (cluster, job, attempt)
     inner join observed.log_attempts as part using (cluster, job, attempt, stream)
-    inner join raw.log_reads as reading using (cluster, log_id)
-    where attempt.ended_at is null and reading.root is not null
-    group by attempt.cluster, attempt.job, attempt.attempt
+    where attempt.ended_at is null
+    group by attempt.cluster, attempt.job, attempt.attempt, part.log_id
 ),
 
 -- Of few attempts only: there may be many millions of steps.
@@ -38,44 +36,156 @@ told_elsewhere as (
         union all
         select cluster, job, attempt from observed.phases_tracker
     )
-    semi join logs using (cluster, job, attempt)
+    semi join supplies using (cluster, job, attempt)
 ),
 
--- Of listings that missed the same, the newest tells all.
+readings as (
+    select
+        cluster,
+        log_id,
+        root,
+        list(distinct path) as paths,
+        max(modified_at) as modified_at,
+        max(ingested_at) as known_at,
+        max(ingested_at) filter (where gone_at is null) as read_at,
+        max_by(coalesce(gone_at, 'infinity'::timestamptz), ingested_at) as gone_at
+    from raw.log_reads
+    semi join supplies using (cluster, log_id)
+    where root is not null
+    group by cluster, log_id, root
+),
+
+last_logs as (
+    select supply.cluster, supply.job, supply.attempt, supply.log_id
+    from supplies as supply
+    inner join readings as reading using (cluster, log_id)
+    qualify row_number() over (
+        partition by supply.cluster, supply.job, supply.attempt
+        order by
+            supply.told_until desc nulls last,
+            reading.modified_at desc nulls last,
+            reading.known_at desc,
+            supply.log_id
+    ) = 1
+),
+
+logs as (
+    select reading.*
+    from readings as reading
+    semi join last_logs using (cluster, log_id)
+),
+
 listings as (
-    select cluster, root, unseen, max(listed_at) as listed_at
+    select
+        cluster,
+        root,
+        listed_at,
+        unseen,
+        dense_rank() over (partition by cluster, root order by listed_at) as number
     from raw.log_lists
+    semi join logs using (cluster, root)
     where listed_at <= getvariable('as_of') and unseen is not null
-    group by cluster, root, unseen
+),
+
+-- What stays unseen does so in one listing after the other: a span of their numbers stands for them all.
+misses as (
+    select cluster, root, place, min(number) as first_number, max(number) as last_number
+    from (
+        select
+            *,
+            number - row_number() over (partition by cluster, root, place order by number) as island
+        from (select distinct cluster, root, number, unnest(unseen) as place from listings)
+    )
+    group by cluster, root, place, island
+),
+
+-- A place hides itself and what lies below. A pulled log is read in parts: <log>.20260302-060000.
+hiding_places as (
+    select
+        cluster,
+        log_id,
+        root,
+        unnest(
+            [path] || list_transform(
+                list_filter(range(1, length(path) + 1), lambda i: path[i] in ('/', '.')),
+                lambda i: left(path, i - 1)
+            )
+        ) as place
+    from (select cluster, log_id, root, unnest(paths) as path from logs)
+),
+
+log_misses as (
+    select distinct log.cluster, log.log_id, log.root, miss.first_number, miss.last_number
+    from hiding_places as log
+    inner join misses as miss using (cluster, root, place)
+),
+
+merged_misses as (
+    select cluster, log_id, root, min(first_number) as first_number, max(last_number) as last_number
+    from (
+        select
+            *,
+            sum(case when first_number <= reach + 1 then 0 else 1 end) over (
+                partition by cluster, log_id, root order by first_number, last_number
+            ) as island
+        from (
+            select
+                *,
+                max(last_number) over (
+                    partition by cluster, log_id, root
+                    order by first_number, last_number
+                    rows between unbounded preceding and 1 preceding
+                ) as reach
+            from log_misses
+        )
+    )
+    group by cluster, log_id, root, island
+),
+
+-- The last listing while the log was there, or the last one before it that saw the log.
+vouching as (
+    select
+        log.cluster,
+        log.log_id,
+        log.root,
+        coalesce(miss.first_number - 1, log.number) as number
+    from (
+        select logs.cluster, logs.log_id, logs.root, listings.number
+        from logs
+        asof inner join listings
+            on
+                logs.cluster = listings.cluster
+                and logs.root = listings.root
+                and logs.gone_at > listings.listed_at
+    ) as log
+    left join merged_misses as miss
+        on
+            log.cluster = miss.cluster
+            and log.log_id = miss.log_id
+            and log.root = miss.root
+            and log.number between miss.first_number and miss.last_number
 ),
 
 looks as (
-    select log.cluster, log.job, log.attempt, log.root, listing.listed_at as looked_at
-    from (select cluster, job, attempt, paths, unnest(roots) as root from logs) as log
-    inner join listings as listing using (cluster, root)
-    where
-        -- A pulled log is read in parts: <log>.20260302-060000.
-        not list_bool_or(list_transform(
-            listing.unseen,
-            lambda place: list_bool_or(list_transform(
-                log.paths,
-                lambda path: starts_with(concat(path, '/'), concat(place, '/'))
-                or starts_with(path, concat(place, '.'))
-            ))
-        ) || [false])
+    select vouching.cluster, vouching.log_id, vouching.root, listing.listed_at as looked_at
+    from vouching
+    inner join (select distinct cluster, root, number, listed_at from listings) as listing
+        using (cluster, root, number)
 
     union all
 
-    select cluster, job, attempt, read_root, read_at
+    select cluster, log_id, root, read_at
     from logs
+    where read_at is not null
 )
 
 select
-    cluster,
-    job,
-    attempt,
-    max_by(root, (looked_at, root)) as root,
-    max(looked_at) as looked_at
-from looks
+    log.cluster,
+    log.job,
+    log.attempt,
+    max_by(look.root, (look.looked_at, look.root)) as root,
+    max(look.looked_at) as looked_at
+from last_logs as log
+inner join looks as look using (cluster, log_id)
 anti join told_elsewhere using (cluster, job, attempt)
-group by cluster, job, attempt
+group by log.cluster, log.job, log.attempt

@@ -1,4 +1,4 @@
--- Input rows that were set aside, by the reason, with what to do about it where the reason does not say
+-- Input rows that are set aside, by the reason, with what to do about it where the reason does not say
 -- so itself (catalog.quarantine_remedies, the first pattern that fits).
 --
 -- grain: cluster, table_name, reason
@@ -11,7 +11,7 @@ with reasons as (
         count(*) as row_count,
         count(distinct file) as file_count,
         min(file) as example_file
-    from raw.quarantine
+    from main.quarantine
     group by cluster, table_name, reason
 )
 

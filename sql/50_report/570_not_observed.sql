@@ -93,6 +93,11 @@ quarantined as (
 unclassified as (
     select sum(row_count) as row_count
     from report.unclassified
+),
+
+unattributed as (
+    select sum(row_count) as row_count
+    from report.unattributed_rows
 )
 
 select
@@ -134,3 +139,7 @@ from unclassified
 union all
 select 90, 'quarantined_rows', coalesce(row_count, 0), null, 'rows'
 from quarantined
+union all
+select 95, 'unattributed_rows', row_count, null, 'rows'
+from unattributed
+where row_count > 0

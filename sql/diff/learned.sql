@@ -19,6 +19,19 @@ job_ends as (
     where before.state is distinct from after.state
 ),
 
+-- A log, a tracker and a listing may each tell of a checkpoint, at instants of their own.
+checkpoints_before as (
+    select cluster, job, attempt, step, min(committed_at) as committed_at, min(invalid_at) as invalid_at
+    from earlier.staged.checkpoints
+    group by cluster, job, attempt, step
+),
+
+checkpoints_after as (
+    select cluster, job, attempt, step, min(committed_at) as committed_at, min(invalid_at) as invalid_at
+    from later.staged.checkpoints
+    group by cluster, job, attempt, step
+),
+
 checkpoints as (
     select
         after.cluster,
@@ -30,13 +43,12 @@ checkpoints as (
                 then concat('checkpoint ', after.step, ' proved bad') end
         ]) as fact,
         unnest([after.committed_at, after.invalid_at]) as occurred_at
-    from later.staged.checkpoints as after
-    left join earlier.staged.checkpoints as before
+    from checkpoints_after as after
+    left join checkpoints_before as before
         on after.cluster = before.cluster
         and after.job = before.job
         and after.attempt is not distinct from before.attempt
         and after.step = before.step
-        and after.write_started_at = before.write_started_at
 ),
 
 facts as (

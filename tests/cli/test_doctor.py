@@ -14,6 +14,8 @@ def test_schema_lists_columns_with_unit_and_meaning(goodput):
         "unit": "steps",
         "meaning": "First position of a record of several",
     }
+    needed = {name for name, row in rows.items() if row["type"].endswith(" NOT NULL")}
+    assert needed == {"job", "attempt", "end"}
 
 
 def test_schema_lists_the_last_build_too(built):

@@ -74,6 +74,17 @@ def test_a_long_explanation_is_summed_up_first(built, monkeypatch):
     assert lines.index("GPU-hours by state and cause") > lines.index("Slow steps")
 
 
+def test_reasons_come_before_a_long_timeline(built, monkeypatch):
+    brief = built("explain", "J1").stdout.splitlines()
+    monkeypatch.setattr("goodput.cli.explain._SHORT_TIMELINE", 2)
+    long = built("explain", "J1").stdout.splitlines()
+
+    assert brief.index("Timeline (UTC)") < brief.index("Interruptions")
+    assert long.index("Slow steps") < long.index("Timeline (UTC)")
+    assert long[-4].split()[:2] == ["started_at", "ended_at"]
+    assert sorted(brief) == sorted(long)
+
+
 def test_explain_a_node_with_its_outages(built):
     lines = built("explain", "n1").stdout.splitlines()
 
@@ -102,7 +113,7 @@ def test_explain_something_unknown_offers_what_is_near(built):
     result = built("explain", "lama")
 
     assert result.exit_code == 2
-    assert "did you mean llama" in result.stderr
+    assert "did you mean llama (J1)" in result.stderr
 
 
 @pytest.mark.parametrize("verb", [["explain", "x"], ["metrics"], ["check"], ["report"]])

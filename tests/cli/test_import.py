@@ -39,6 +39,54 @@ def test_quarantine_is_there_before_any_build_and_fresh_after(goodput, tables):
     ]
 
 
+@pytest.mark.usefixtures("models")
+def test_a_problem_that_was_corrected_is_open_no_more(goodput, tables, tmp_path):
+    pods, steps = tables / "pods.csv", tables / "steps.ndjson"
+    steps.write_text('{"job": "J1", "attempt": "one", "step": 1, "end": 1}\n')
+
+    def taken(text):
+        pods.write_text(f"pod_uid,gpus\n{text}")
+        done = goodput("import", tables)
+        shown = "select file, row_number, value from quarantine order by all"
+        return done, goodput("query", "-o", "csv", shown).stdout.split()[1:]
+
+    wrong = ["pods.csv,2,8k", "steps.ndjson,1,one"]
+    assert taken("p,8k\n")[1] == wrong
+    done, shown = taken("p,8k\nq,9k\n")
+    assert shown == ["pods.csv,2,8k", "pods.csv,3,9k", "steps.ndjson,1,one"]
+    done, shown = taken("p,8\nq,9k\n")
+    assert shown == ["pods.csv,3,9k", "steps.ndjson,1,one"]
+    assert "2 quarantined" in done.stderr
+    # The history is kept: what was wrong once, and came back.
+    assert taken("p,8k\n")[1] == wrong
+    assert taken("p,8k\n")[1] == wrong
+    turns = "select count(cleared_at), count(again_at), count(*) from raw.quarantine"
+    assert goodput("query", "-o", "csv", turns).stdout.split()[1] == "2,1,6"
+    # A file that cannot be read, and one of another place, clear nothing.
+    pods.write_bytes(b"")
+    goodput("import", tables)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "steps.ndjson").write_text('{"job": "J1", "attempt": 1, "step": 1, "end": 1}\n')
+    goodput("import", elsewhere)
+    shown = goodput("query", "-o", "csv", "select file, value from quarantine order by all").stdout
+    assert shown.split()[1:] == ["pods.csv,8k", "pods.csv,", "steps.ndjson,one"]
+
+
+def test_a_build_shows_what_was_open_at_its_knowledge_time(goodput, tables):
+    (tables / "pods.csv").write_text("pod_uid,gpus\np,8k\n")
+    goodput("import", tables)
+    (tables / "pods.csv").write_text("pod_uid,gpus\np,8\n")
+    goodput("import", tables)
+
+    def shown(*words):
+        goodput("build", "--week", "2026-W10", *words)
+        return goodput("query", "-o", "csv", "select count(*) from report.quarantine").stdout
+
+    assert shown("--as-of", "2026-03-10T00:00:00Z").split()[1] == "1"
+    assert shown().split()[1] == "0"
+
+
 def test_strict_import_takes_the_rest_and_exits_with_3(goodput, tables):
     (tables / "pods.csv").write_text("pod_uid,gpus\np,8k\n")
     result = goodput("import", "--strict", tables)

@@ -45,6 +45,27 @@ from goodput.stores import Address, ObjectChanged, ObjectStore
             "p",
             {"account_name": "acc"},
         ),
+        (
+            "az://acc:se/cret==@c/p",
+            "az://c@acc/p",
+            "c",
+            "p",
+            {"account_name": "acc", "account_key": "se/cret=="},
+        ),
+        (
+            "abfs://c:se%2Fcret@acc.dfs.core.windows.net/p@1",
+            "abfs://c@acc.dfs.core.windows.net/p@1",
+            "c",
+            "p@1",
+            {"account_name": "acc", "account_key": "se/cret"},
+        ),
+        (
+            "s3://KEY:+se/cret@b/p@1/x",
+            "s3://b/p@1/x",
+            "b",
+            "p@1/x",
+            {"access_key_id": "KEY", "secret_access_key": "+se/cret"},
+        ),
     ],
 )
 def test_an_address_is_a_bucket_a_prefix_and_how_to_get_there(text, name, bucket, prefix, options):
@@ -54,10 +75,16 @@ def test_an_address_is_a_bucket_a_prefix_and_how_to_get_there(text, name, bucket
     assert "cret" not in repr(address)
 
 
-@pytest.mark.parametrize("text", ["s4://b/p", "s3://", "://b", "s3:///p", "az://@acc/p"])
+@pytest.mark.parametrize(
+    "text",
+    ["s4://b/p", "s3://", "://b", "s3:///p", "az://@acc/p", "s3://k:secret", "az://a:b:secret@"],
+)
 def test_what_is_no_address_is_refused(text):
-    with pytest.raises(UsageError, match="cannot be opened; the forms are s3://bucket/prefix, gs"):
+    with pytest.raises(
+        UsageError, match="cannot be opened; the forms are s3://bucket/prefix, gs"
+    ) as caught:
         ObjectStore.open(text)
+    assert "secret" not in str(caught.value)
 
 
 def test_an_option_that_nobody_knows_is_refused_without_its_value():

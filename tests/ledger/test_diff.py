@@ -62,7 +62,20 @@ TABLES = {
             "step": 30,
             "write_start": "2026-03-02T00:30:00Z",
             "committed_at": "2026-03-02T00:30:00Z",
-        }
+        },
+        # Listings and logs tell of one checkpoint, each by its own clock.
+        *(
+            {
+                "job": "A",
+                "attempt": 1,
+                "step": step,
+                "write_start": f"2026-03-02T00:{step}:0{second}Z",
+                "committed_at": f"2026-03-02T00:{step}:0{second}Z",
+                "path": f"/{second}",
+                "ingested_at": "2026-03-03T00:00:00Z",
+            }
+            for step, second in ((20, 3), (20, 4), (30, 5))
+        ),
     ],
 }
 WINDOW = ("--from", "2026-03-02T00:00:00Z", "--to", "2026-03-02T01:00:00Z")
@@ -114,9 +127,13 @@ def test_the_move_names_job_and_span(found):
 
 
 def test_what_was_learned_and_which_rows_brought_it(found):
-    assert [fact["fact"] for fact in found["learned"]] == ["attempt 1 ended failed", "job failed"]
+    assert [fact["fact"] for fact in found["learned"]] == [
+        "checkpoint 20 committed",
+        "attempt 1 ended failed",
+        "job failed",
+    ]
     late = {(row["table_name"], row["job"], row["row_count"]) for row in found["late_rows"]}
-    assert late == {("jobs", "A", 1), ("attempts", "A", 1)}
+    assert late == {("jobs", "A", 1), ("attempts", "A", 1), ("checkpoints", "A", 3)}
 
 
 def test_a_long_list_says_how_much_more_there_is_and_how_to_see_it(lake, monkeypatch):
@@ -124,8 +141,9 @@ def test_a_long_list_says_how_much_more_there_is_and_how_to_see_it(lake, monkeyp
     words = ("diff", *WINDOW, "--as-of", EARLIER, "--as-of", LATER)
     short, whole = run(lake, *words).stdout, run(lake, *words, "--all").stdout
 
-    # Two states, two facts and two late rows; one move.
-    assert short.count("… and 1 more; --all prints them") == 3
+    # Two states, three facts and three late rows; one move.
+    assert short.count("… and 1 more; --all prints them") == 1
+    assert short.count("… and 2 more; --all prints them") == 2
     assert "more" not in whole
     assert "job failed" in whole
     assert "job failed" not in short

@@ -174,3 +174,118 @@ def test_readings_from_before_looks_were_noted_say_nothing(bench):
     )
     listed(bench, "c  /logs  09:00  true  2  []")
     bench.expect("staged.log_looks", "job  looked_at\nB    09:00")
+
+
+def gone(bench, text):
+    bench.given(
+        "raw.log_reads", f"cluster  log_id  path  root  ingested_at  gone_at  returned_at\n{text}"
+    )
+
+
+def test_a_log_that_went_was_seen_by_the_listing_before(bench):
+    read(
+        bench,
+        """
+        c  a  /logs/a.log  /logs  01:00
+        c  b  /logs/b.log  /logs  01:00
+        """,
+    )
+    gone(
+        bench,
+        """
+        c  a  /logs/a.log  /logs  05:00  05:00  -
+        c  b  /logs/b.log  /logs  03:00  03:00  -
+        c  b  /logs/b.log  /logs  05:00  -      05:00
+        """,
+    )
+    listed(
+        bench,
+        """
+        c  /logs  02:00  true   2  []
+        c  /logs  03:00  true   1  []
+        c  /logs  04:00  false  1  [/logs/a.log]
+        c  /logs  05:00  true   1  []
+        c  /logs  06:00  true   1  []
+        """,
+    )
+    bench.expect("staged.log_looks", "job  looked_at\nA    03:00\nB    06:00")
+
+
+def test_a_log_that_is_gone_below_one_root_may_be_there_below_another(bench):
+    read(
+        bench,
+        """
+        c  a  /logs/a.log  /logs    01:00
+        c  a  /logs/a.log  /logs/*  01:30
+        """,
+    )
+    gone(bench, "c  a  /logs/a.log  /logs  05:00  05:00  -")
+    listed(
+        bench,
+        """
+        c  /logs    04:00  true   2  []
+        c  /logs/*  03:00  true   1  []
+        c  /logs    05:00  true   2  []
+        """,
+    )
+    bench.expect("staged.log_looks", "job  root   looked_at\nA    /logs  04:00")
+    listed(bench, "c  /logs/*  06:00  true   1  []")
+    bench.expect("staged.log_looks", "job  root     looked_at\nA    /logs/*  06:00")
+
+
+def test_of_the_parts_of_a_log_the_last_one_counts(bench):
+    bench.given(
+        "observed.log_attempts",
+        """
+        cluster  job  attempt  log_id  stream  ended_at
+        c        A    1        a1      a       02:00
+        c        A    1        a2      a       01:00
+        """,
+    )
+    read(
+        bench,
+        """
+        c  a1  /logs/a.log    /logs  01:00
+        c  a2  /logs/a.log.1  /logs  01:00
+        c  a2  /old/a.log.1   /old   01:00
+        """,
+    )
+    gone(bench, "c  a2  /logs/a.log.1  /logs  03:00  03:00  -")
+    listed(
+        bench,
+        """
+        c  /logs  04:00  true  1  []
+        c  /old   05:00  true  1  []
+        """,
+    )
+    bench.expect("staged.log_looks", "job  root   looked_at\nA    /logs  04:00")
+
+
+def test_listings_that_missed_a_log_one_after_the_other_or_with_pauses(bench):
+    read(
+        bench,
+        """
+        c  a  /logs/x/a.log  /logs  00:10
+        c  b  /logs/x/b.log  /logs  00:10
+        """,
+    )
+    listed(
+        bench,
+        """
+        c  /logs  01:00  true   2  []
+        c  /logs  02:00  false  2  [/logs/x/a.log, /logs/y]
+        c  /logs  03:00  false  2  [/logs/x, /logs/x/a.log]
+        c  /logs  04:00  false  2  [/logs/x/b]
+        c  /logs  04:00  false  2  [/logs/x]
+        c  /logs  05:00  false  2  [/logs/x/a, /logs/x/b.log.1]
+        """,
+    )
+    bench.expect("staged.log_looks", "job  looked_at\nA    01:00\nB    05:00")
+    listed(
+        bench,
+        """
+        c  /logs  06:00  true   2  []
+        c  /logs  07:00  false  2  [/logs]
+        """,
+    )
+    bench.expect("staged.log_looks", "job  looked_at\nA    06:00\nB    06:00")

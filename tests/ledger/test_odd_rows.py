@@ -57,4 +57,5 @@ def test_odd_rows_neither_stop_a_build_nor_break_a_check(tmp_path):
     assert "warn: conditions_speak_of_known_nodes: 1 row." in built.stderr
     assert "warn: prices_agree: 1 row." in built.stderr
     assert "warn: step_logs_name_a_known_zone: 1 row." in built.stderr
+    assert "warn: steps_belong_to_known_attempts: 1 row." in built.stderr
     assert paid.stdout == f"units\n{2 * 5040 * 7 * 24 * 3600 * 1000}\n"

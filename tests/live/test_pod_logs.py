@@ -152,6 +152,8 @@ def test_a_log_of_a_run_that_began_meanwhile_is_left_to_the_next_look(
 
     monkeypatch.setattr(cluster, "answer", restart_before_the_log_is_read)
     assert collect() == {}
+    [(missed,)] = rows("log_lists", "unseen")
+    assert [log[-10:] for log in missed] == ["main/0.log"]
     collect()
     assert rows("log_files", "right(path, 21), first_step") == [
         ("0.log.20260302-060000", 1),
@@ -294,6 +296,24 @@ def test_a_pod_that_is_gone_or_has_not_started_is_no_error(collect, cluster, row
     cluster.add("pods", pod("p"))
     assert collect() == {}
     assert rows("collector_gaps", "*") == []
+
+
+def test_the_log_of_a_pod_that_went_is_gone(collect, cluster, rows):
+    for name in ("p", "q"):
+        cluster.add("pods", pod(name))
+        cluster.logs[f"team/{name}/main"] = [[step("05:59:59", 1), step("09:00:01", 2)]]
+    collect()
+    del cluster.named("pods").items[0]
+    assert collect() == {"log_reads": 2}
+    assert rows("log_reads", "regexp_extract(path, 'team_(.)', 1), right(path, 6), gone_at") == [
+        ("p", "000000", "10:00:00"),
+        ("p", "000000", None),
+        ("p", "060000", "10:00:00"),
+        ("p", "060000", None),
+        ("q", "000000", None),
+        ("q", "060000", None),
+    ]
+    assert collect() == {}
 
 
 def test_what_the_kubelet_says_in_the_place_of_a_log_goes_to_quarantine(collect, cluster, rows):

@@ -222,6 +222,30 @@ def test_a_checkpoint_that_was_moved_away_and_back_returned(runs, tmp_path):
     ]
 
 
+def test_a_folder_that_is_empty_proves_no_deletion_below_it(runs, tmp_path):
+    """A mount below the root may be missing; what lies beside it was seen."""
+    root = tmp_path / "c"
+    for path in (
+        "a/checkpoint-1",
+        "a/checkpoint-2",
+        "b/checkpoint-1",
+        "b/checkpoint-2",
+        "d/checkpoint-1",
+    ):
+        save(root / path, HF, at=1000)
+    runs.checkpoints(root, at=1200)
+    shutil.move(root / "a", tmp_path / "unmounted")
+    (root / "a").mkdir()
+    shutil.rmtree(root / "b/checkpoint-1")
+    shutil.rmtree(root / "d")
+    assert runs.checkpoints(root, at=2000) == {"checkpoint_files": 2, "checkpoint_lists": 1}
+    gone = [row for row in runs.rows("checkpoint_files", "path", "deleted_at") if row[1]]
+    assert gone == [(f"{root}/b/checkpoint-1", 2000), (f"{root}/d/checkpoint-1", 2000)]
+    (root / "a").rmdir()
+    shutil.move(tmp_path / "unmounted", root / "a")
+    assert runs.checkpoints(root, at=3000) == {"checkpoint_lists": 1}
+
+
 def test_one_that_is_being_deleted_was_whole_and_is_gone(runs, tmp_path):
     root = tmp_path / "c"
     save(root / "checkpoint-100", HF, at=100)

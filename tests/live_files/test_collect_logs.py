@@ -367,7 +367,7 @@ def test_a_row_that_breaks_the_contract_is_refused_and_names_its_file(runs, tmp_
             rows[1]["last"] = 0
         return result
 
-    monkeypatch.setattr("goodput.sources.live_logs.read_log", spoilt)
+    monkeypatch.setattr("goodput.sources.one_log.read_log", spoilt)
     assert runs.logs(tmp_path, at=1000)["log_steps"] == 3
     assert runs.rows("log_steps", "ingested_from", "first") == [
         (f"{tmp_path}/rank-0.log", 1),
@@ -380,7 +380,7 @@ def test_a_row_that_breaks_the_contract_is_refused_and_names_its_file(runs, tmp_
             "log_steps",
             "last",
             "0",
-            'breaks the rule ("last" >= "first")',
+            "breaks the order: last is below first",
         )
     ]
     assert runs.taken.quarantined == 1

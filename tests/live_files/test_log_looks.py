@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from collector_runs import DAY, put, touch
 
 from goodput.cli import main
-from goodput.sources.live_logs import LogFiles
+from goodput.sources.log_lists import LogList
+from goodput.sources.places import Place
 from goodput.warehouse.build import build
 from goodput.window import Window
 
@@ -19,6 +20,7 @@ DONE = ("A.productive.provisional", None)
 HANG = ("A.hang", "unk.none")
 UNSEEN = ("A.unknown", "unk.obs_gap")
 OPEN = ("A.unknown", None)
+JUNK = "2026-03-02T00:00:00Z "
 
 
 def steps(count):
@@ -189,6 +191,25 @@ def test_a_log_that_cannot_be_read_was_not_looked_at(runs, tmp_path, monkeypatch
     )
 
 
+def test_a_log_that_goes_while_it_is_listed_was_not_looked_at(runs, tmp_path, monkeypatch):
+    logs = [put(tmp_path / job / "rank-0.log", steps(10), at=100) for job in ("llama", "phi")]
+    runs.logs(tmp_path, at=120)
+    put(logs[0], steps(20), at=390)
+    read = Place.read
+
+    def rotated(place, stored):
+        logs[0].unlink()
+        return read(place, stored)
+
+    monkeypatch.setattr("goodput.sources.places.Place.read", rotated)
+    assert runs.logs(tmp_path, at=400) == {}
+    assert runs.rows("log_lists", "is_complete", "reason", "unseen")[1] == (
+        False,
+        f"{logs[0]}: it went while it was being listed",
+        [str(logs[0])],
+    )
+
+
 def _broken(*_):
     raise OSError(116, "Stale file handle")
 
@@ -224,11 +245,21 @@ def test_below_another_root_a_log_is_read_once(runs, tmp_path):
     ]
 
 
-def test_the_name_of_a_root_holds_no_secret():
-    source = LogFiles(["s3://key:secret@bucket/logs/**/*.log?secret_access_key=hidden"])
-    with pytest.raises(StopIteration):
-        next(source.logs(None))
-    assert [listed.root for listed in source.lists] == ["s3://bucket/logs/**/*.log"]
+@pytest.mark.parametrize(
+    ("address", "root"),
+    [
+        (
+            "s3://key:secret@bucket/logs/**/*.log?secret_access_key=hidden",
+            "s3://bucket/logs/**/*.log",
+        ),
+        ("s3://key:sec/ret@bucket/logs", "s3://bucket/logs"),
+        ("az://account:se+cr/et@logs/**/*.log", "az://logs@account/**/*.log"),
+    ],
+)
+def test_the_name_of_a_root_holds_no_secret(address, root):
+    place = Place.open(address)
+    assert (place.root, place.name.partition("*")[0]) == (root, place.name)
+    assert LogList(place.root).root == root
 
 
 def test_what_was_not_looked_at_is_in_the_report(runs, fleet, warehouse, tmp_path):
@@ -255,3 +286,101 @@ def test_what_was_not_looked_at_is_in_the_report(runs, fleet, warehouse, tmp_pat
         f"  llama/1: logs of {tmp_path} were last looked at 2026-03-02T01:00:00Z;"
         " what the job did since then is unknown"
     )
+
+
+def test_a_log_that_is_not_there_any_more_is_not_looked_at(runs, fleet, ledger, tmp_path):
+    fleet("llama", "phi")
+    for job in ("llama", "phi"):
+        put(tmp_path / job / "rank-0.log", steps(10), at=100)
+    runs.logs(tmp_path, at=120)
+    runs.logs(tmp_path, at=300)
+    shutil.move(tmp_path / "llama", tmp_path.parent / "unmounted")
+    (tmp_path / "llama").mkdir()
+    assert runs.logs(tmp_path, at=400) == {"log_reads": 1}
+    assert f"{tmp_path}: not there any more: 1 log that earlier runs read" in runs.said
+    assert runs.logs(tmp_path, at=500) == {}
+    productive = (*DONE, 0, 100)
+    assert ledger(600) == [
+        [productive, (*HANG, 100, 300), (*UNSEEN, 300, 600)],
+        [productive, (*HANG, 100, 500), (*UNSEEN, 500, 600)],
+    ]
+    # When it is mounted again, it was silent all the time.
+    (tmp_path / "llama").rmdir()
+    shutil.move(tmp_path.parent / "unmounted", tmp_path / "llama")
+    assert runs.logs(tmp_path, at=700) == {"log_reads": 1}
+    assert runs.logs(tmp_path, at=800) == {}
+    assert ledger(800) == [[productive, (*HANG, 100, 800)]] * 2
+    assert runs.rows("log_reads", "gone_at", "returned_at") == [
+        (None, None),
+        (None, None),
+        (400, None),
+        (None, 700),
+    ]
+
+
+def test_a_log_whose_file_is_another_one_now_is_not_looked_at(runs, fleet, ledger, tmp_path):
+    """Two hosts that call their folders alike and collect for one cluster."""
+    fleet("llama", "phi")
+    log = tmp_path / "rank-0.log"
+    for at in (120, 300):
+        put(log, f"{JUNK}llama\n{steps(10)}", at=100)
+        runs.logs(tmp_path, at=at, job="llama", attempt=1)
+        put(log, f"{JUNK}phi\n{steps(10)}", at=101)
+        runs.logs(tmp_path, at=at + 10, job="phi", attempt=1)
+    productive = (*DONE, 0, 100)
+    assert ledger(500) == [
+        [productive, (*HANG, 100, 300), (*UNSEEN, 300, 500)],
+        [productive, (*HANG, 100, 310), (*UNSEEN, 310, 500)],
+    ]
+
+
+@pytest.mark.parametrize("content", ["", b"\x00\x01\x02" * 100])
+def test_a_file_that_holds_the_log_no_more_is_no_look(runs, fleet, ledger, tmp_path, content):
+    fleet("llama")
+    log = put(tmp_path / "llama/rank-0.log", steps(10), at=100)
+    put(tmp_path / "other/rank-0.log", steps(10), at=100)
+    runs.logs(tmp_path, at=120)
+    put(log, content, at=380)
+    runs.logs(tmp_path, at=400)
+    assert ledger(500) == [[(*DONE, 0, 100), (*OPEN, 100, 120), (*UNSEEN, 120, 500)]]
+
+
+def test_a_pattern_does_not_say_which_folders_it_could_not_list(runs, fleet, ledger, tmp_path):
+    fleet("llama", "phi")
+    for job in ("llama", "phi"):
+        put(tmp_path / job / "rank-0.log", steps(10), at=100)
+    runs.logs(tmp_path / "*/rank-*.log", at=120)
+    (tmp_path / "llama").rename(tmp_path / ".llama")
+    runs.logs(tmp_path / "*/rank-*.log", at=400)
+    assert ledger(500) == [
+        [(*DONE, 0, 100), (*OPEN, 100, 120), (*UNSEEN, 120, 500)],
+        [(*DONE, 0, 100), (*HANG, 100, 400), (*UNSEEN, 400, 500)],
+    ]
+
+
+def test_roots_of_one_name_see_what_one_of_them_has(runs, fleet, ledger, tmp_path, monkeypatch):
+    fleet("llama", "phi")
+    for job in ("llama", "phi"):
+        put(tmp_path / job / "rank-0.log", steps(10), at=100)
+    # As when a key in the address was all that told them apart.
+    monkeypatch.setattr("goodput.sources.places.Place.root", "s3://logs")
+    both = (tmp_path / "llama", tmp_path / "phi")
+    for at in (120, 300):
+        assert ("log_reads" in runs.logs(*both, at=at)) == (at == 120)
+    shutil.move(tmp_path / "llama", tmp_path / "elsewhere")
+    runs.logs(*both, at=400)
+    assert ledger(400) == [
+        [(*DONE, 0, 100), (*HANG, 100, 300), (*UNSEEN, 300, 400)],
+        [(*DONE, 0, 100), (*HANG, 100, 400)],
+    ]
+
+
+def test_what_rotates_away_is_no_gap_while_the_log_goes_on(runs, fleet, ledger, tmp_path):
+    fleet("llama")
+    lines = steps(20).splitlines(keepends=True)
+    old = put(tmp_path / "llama/rank-0.log.1", "".join(lines[:10]), at=100)
+    put(tmp_path / "llama/rank-0.log", "".join(lines[10:]), at=200)
+    runs.logs(tmp_path, at=220)
+    old.unlink()
+    runs.logs(tmp_path, at=400)
+    assert ledger(400) == [[(*DONE, 0, 200), (*HANG, 200, 400)]]

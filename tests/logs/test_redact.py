@@ -2,7 +2,7 @@
 
 import pytest
 
-from goodput.logs.redact import redact
+from goodput.logs.redact import redact, redactions
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,20 @@ def test_text_without_secrets_keeps_what_is_invisible():
     assert redact("job \U0001f469\u200d\U0001f52c \u2764\ufe0f") == (
         "job \U0001f469\u200d\U0001f52c \u2764\ufe0f"
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TOKEN=abcdef123456",
+        "\u017fecret=abcdef123456",  # the long s matches one in whatever case
+        "to\u212aen: abcdef123456",  # the sign of Kelvin
+        "mail ana@corp.example",
+        "nothing of the kind",
+        *(example["line"] for redaction in redactions() for example in redaction.examples),
+    ],
+)
+def test_what_no_literal_hints_at_no_expression_finds(text):
+    for redaction in redactions():
+        has_match = redaction.regex.search(text) is not None
+        assert (redaction.apply(text) != text) is has_match

@@ -270,6 +270,48 @@ def test_what_is_not_known_is_an_amount_of_a_whole(model):
     )
 
 
+def test_steps_and_phases_of_attempts_that_nothing_tells_of_are_seen(model):
+    for table in ("raw.steps", "raw.step_logs", "raw.phases", "gathered.attempts", "gathered.jobs"):
+        model._store(table, model._types(table))
+    model.given("gathered.jobs", "cluster  job\na  J\nb  J")
+    model.given(
+        "gathered.attempts",
+        """
+        cluster  job  attempt
+        a        J    1
+        a        K    1
+        """,
+    )
+    model.given(
+        "raw.steps",
+        """
+        cluster  job  attempt  step  end
+        a        J    1        1     00:10
+        a        J    2        1     00:10
+        a        J    2        2     00:20
+        a        K    1        1     00:10
+        b        J    1        1     00:10
+        """,
+    )
+    model.given("raw.step_logs", "cluster  job  attempt  tz   lines\na  J  1  UTC  []")
+    model.given("raw.phases", "cluster  job  attempt  kind  start\na  J  2  eval  00:10")
+    model.expect(
+        "report.unattributed_rows",
+        """
+        cluster  job  attempt  table_name  row_count
+        a        J    2        phases      1
+        a        J    2        steps       2
+        a        K    1        steps       1
+        b        J    1        steps       1
+        """,
+    )
+    model.expect(
+        "report.not_observed",
+        "amount  whole  unit\n5       -      rows",
+        where="topic = 'unattributed_rows'",
+    )
+
+
 def test_rows_that_were_set_aside_have_a_remedy(model):
     model._store("raw.quarantine", model._types("raw.quarantine"))
     model.given(
@@ -280,6 +322,14 @@ def test_rows_that_were_set_aside_have_a_remedy(model):
         a        y     nodes       breaks the rule gpus > 0
         a        x     steps       is no TIMESTAMP
         a        z     -           Pod p has no uid: a manifest, no object of a cluster; dump it
+        """,
+    )
+    model.given(
+        "raw.quarantine",
+        """
+        cluster  file  table_name  reason            cleared_at  again_at
+        a        x     nodes       was wrong once    -           -
+        a        x     nodes       was wrong once    01:00       -
         """,
     )
     model.expect(

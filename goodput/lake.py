@@ -337,7 +337,7 @@ class Lake:
                 ingested_at=ingested_at,
                 run_id=run,
             )
-            days = rows.arriving_days(con, table, NO_DAY)
+            days = rows.arriving_days(con, NO_DAY)
             rows.forget_known(con, snapshot.files(table, days))
             files += self._write(con, commit_name, table, run)
             rows.let_go(con)
@@ -389,7 +389,7 @@ class Lake:
         self, con: duckdb.DuckDBPyConnection, commit_name: str, table: str, run_id: str
     ) -> Iterator[LakeFile]:
         """Puts what arrived in the session into files, one a day."""
-        for day in rows.arriving_days(con, table, NO_DAY):
+        for day in rows.arriving_days(con, NO_DAY):
             with tempfile.TemporaryDirectory() as scratch:
                 file = Path(scratch) / "rows.parquet"
                 count = rows.write_day(con, table, day, NO_DAY, file)

@@ -27,7 +27,10 @@ Columns = Mapping[str, Sequence[Any]]
 _PARQUET = "format parquet, compression zstd, parquet_version v2, row_group_size 122880"
 # Values wait in a costly form while they are handed over.
 _HANDED_OVER_ROWS = 2_000
-_ARRIVING = "arriving"
+# The view of the rows that arrive; the table of who they are and, but for those of files, where.
+_ARRIVING, _ARRIVED = "arriving", "arrived"
+_HELD, _ORIGIN = "held", "origin"
+_PLACE, _DAY = '"its place"', '"its day"'
 _FRAME = "rows of a frame"
 _READ = "read_parquet(?, union_by_name = true, hive_partitioning = false)"
 _PYTHON_TYPES: dict[str, set[type]] = {
@@ -145,13 +148,15 @@ def arrive(
 ) -> int:
     """Takes rows of a raw table in, each content once, with identity and provenance.
 
-    They are then in the table `arriving`, in the order given. `row_id` is the first 96 bits of a
-    SHA-256 over a canonical text of the non-null domain columns in the order of their names, and of
-    an ingested_at that the row brought: the same for the same content whatever the column order,
-    and unmoved by columns that the contract gains later.
+    They are then in the view `arriving`, whose `rowid` is the order given. The rows themselves stay
+    where they are: twice in memory they would be most of what a collector holds. `row_id` is the
+    first 96 bits of a SHA-256 over a canonical text of the non-null domain columns in the order of
+    their names, and of an ingested_at that the row brought: the same for the same content whatever
+    the column order, and unmoved by columns that the contract gains later.
 
     Args:
-        source: the name of a table of the session, or a frame that DuckDB can read.
+        source: the name of a table of the session, which stays as it is until `let_go`, or a frame
+            that DuckDB can read.
         ingested_from: source of rows that do not say.
         ingested_at: knowledge time of rows that do not say.
         run_id: of all of them.
@@ -163,56 +168,83 @@ def arrive(
         GoodputError: a table or column that the contract does not have, or a wrong type.
     """
     spec = raw_table(table)
-    if not isinstance(source, str):
-        con.register(_FRAME, source)
-        source = _FRAME
-    select = conformed_sql(spec, con.table(quoted(source)).columns)
     identity = {**spec.domain_columns, "ingested_at": spec.columns["ingested_at"]}
     parts = ", ".join(
         f"'{name}=' || {_canonical(quoted(name), identity[name])}" for name in sorted(identity)
     )
     try:
+        given = _conformed_source(con, spec, source)
         con.execute(
-            f"create or replace temp table {_ARRIVING} as select * replace ("
-            f" left(sha256(concat_ws(chr(31), {parts})), 24) as row_id,"
-            " coalesce(ingested_at, $at::timestamptz) as ingested_at,"
-            " coalesce(ingested_from, $from) as ingested_from, $run as run_id)"
-            f" from (select * replace (coalesce(cluster, '{DEFAULT_CLUSTER}') as cluster)"
-            f" from (select {select} from {quoted(source)}))",
-            {"at": _whole_ms(ingested_at), "from": ingested_from, "run": run_id},
+            f"create or replace temp table {_ARRIVED} as select {_PLACE},"
+            f" left(sha256(concat_ws(chr(31), {parts})), 24) as row_id, {_day(spec)} as {_DAY}"
+            f" from ({given})"
         )
     except duckdb.Error as error:
         raise GoodputError(f"rows for raw.{table} do not fit its types: {error}") from None
+    con.execute(
+        f"create or replace temp table {_ORIGIN} as"
+        " select $at::timestamptz as at, $from as source, $run as run",
+        {"at": _whole_ms(ingested_at), "from": ingested_from, "run": run_id},
+    )
+    con.execute(
+        f"create or replace temp view {_ARRIVING} as select given.* exclude ({_PLACE}) replace ("
+        "arrived.row_id as row_id, coalesce(given.ingested_at, origin.at) as ingested_at,"
+        " coalesce(given.ingested_from, origin.source) as ingested_from, origin.run as run_id),"
+        f" arrived.{_DAY}, {_PLACE} as rowid"
+        f" from ({given}) as given join {_ARRIVED} as arrived using ({_PLACE})"
+        f" cross join {_ORIGIN} as origin"
+    )
     return _once(con)
+
+
+def _conformed_source(con: duckdb.DuckDBPyConnection, spec: RawTable, source: Any) -> str:
+    """A query for rows in the contract's form and with their places; a frame is copied first."""
+    name = source if isinstance(source, str) else _FRAME
+    if name is _FRAME:
+        con.register(_FRAME, source)
+    given = (
+        f"select * replace (coalesce(cluster, '{DEFAULT_CLUSTER}') as cluster)"
+        f" from (select {conformed_sql(spec, con.table(quoted(name)).columns)}"
+    )
+    if name is not _FRAME:
+        return f"{given}, rowid as {_PLACE} from {quoted(name)})"
+    con.execute(f"create or replace temp table {_HELD} as {given} from {quoted(_FRAME)})")
+    con.unregister(_FRAME)
+    return f"select *, rowid as {_PLACE} from {_HELD}"
 
 
 def arrive_again(con: duckdb.DuckDBPyConnection, table: str, files: Sequence[str]) -> int:
     """Takes the rows of some of the lake's files in; of copies, the one known first counts.
 
-    NULL is known from the start. They are then in the table `arriving`.
+    NULL is known from the start. They are then in the view `arriving`, in the order given.
 
     Returns:
         How many rows the files have, copies included.
     """
+    spec = raw_table(table)
     given = con.execute(f"from {_READ} limit 0", [list(files)]).description
-    select = conformed_sql(raw_table(table), [column[0] for column in given])
+    select = conformed_sql(spec, [column[0] for column in given])
     con.execute(
-        f"create or replace temp table {_ARRIVING} as select {select} from"
+        f"create or replace temp table {_ARRIVED} as select {select}, {_day(spec)} as {_DAY} from"
         " read_parquet(?, union_by_name = true, hive_partitioning = false, filename = 'read from',"
         " file_row_number = true)"
         ' order by ingested_at nulls first, "read from", file_row_number',
         [list(files)],
     )
+    con.execute(f"create or replace temp view {_ARRIVING} as select *, rowid from {_ARRIVED}")
     return _once(con)
 
 
 def _once(con: duckdb.DuckDBPyConnection) -> int:
     """Keeps the first of the rows of each content, and says how many there were."""
-    [(count,)] = con.execute(f"select count(*) from {_ARRIVING}").fetchall()
-    con.execute(
-        f"delete from {_ARRIVING} where rowid not in"
-        f" (select min(rowid) from {_ARRIVING} group by row_id)"
-    )
+    [(count, contents)] = con.execute(
+        f"select count(*), count(distinct row_id) from {_ARRIVED}"
+    ).fetchall()
+    if contents < count:
+        con.execute(
+            f"delete from {_ARRIVED} where rowid not in"
+            f" (select min(rowid) from {_ARRIVED} group by row_id)"
+        )
     return int(count)
 
 
@@ -247,9 +279,11 @@ def _canonical(expression: str, kind: DuckDBPyType, depth: int = 0) -> str:
 # ------------------------------------------------------------------- what arrived
 
 
-def arriving_days(con: duckdb.DuckDBPyConnection, table: str, none: str) -> list[str]:
+def arriving_days(con: duckdb.DuckDBPyConnection, none: str) -> list[str]:
     """The partitions of what arrived: UTC days of the table's day column, `none` without one."""
-    days = con.execute(f"select distinct {_day(table)} from {_ARRIVING} order by 1", {"none": none})
+    days = con.execute(
+        f"select distinct coalesce({_DAY}, $none) from {_ARRIVED} order by 1", {"none": none}
+    )
     return [day for (day,) in days.fetchall()]
 
 
@@ -257,7 +291,7 @@ def forget_known(con: duckdb.DuckDBPyConnection, files: Sequence[str]) -> None:
     """Leaves out what arrived and is in some of the lake's files already."""
     if files:
         con.execute(
-            f"delete from {_ARRIVING} where row_id in (select row_id from {_READ})", [list(files)]
+            f"delete from {_ARRIVED} where row_id in (select row_id from {_READ})", [list(files)]
         )
 
 
@@ -271,9 +305,10 @@ def write_day(con: duckdb.DuckDBPyConnection, table: str, day: str, none: str, p
     """
     spec = raw_table(table)
     literal = str(path).replace("'", "''")
+    columns = ", ".join(map(quoted, spec.columns))
     order = ", ".join(f"{quoted(name)} nulls first" for name in spec.sorted_by)
     written = con.execute(
-        f"copy (select * from {_ARRIVING} where {_day(table)} = $day"
+        f"copy (select {columns} from {_ARRIVING} where coalesce({_DAY}, $none) = $day"
         f" order by {order}{', ' if order else ''}rowid) to '{literal}'"
         f" ({_PARQUET})",
         {"day": day, "none": none},
@@ -284,11 +319,13 @@ def write_day(con: duckdb.DuckDBPyConnection, table: str, day: str, none: str, p
 
 def let_go(con: duckdb.DuckDBPyConnection) -> None:
     """Frees the memory of what arrived."""
-    con.execute(f"drop table {_ARRIVING}")
+    con.execute(f"drop view {_ARRIVING}")
+    for name in (_ARRIVED, _ORIGIN, _HELD):
+        con.execute(f"drop table if exists {name}")
 
 
-def _day(table: str) -> str:
-    column = raw_table(table).day
-    if column is None:
-        return "$none"
-    return f"coalesce(strftime({quoted(column)}::timestamp, '%Y-%m-%d'), $none)"
+def _day(spec: RawTable) -> str:
+    """SQL for the UTC day of a row; NULL where it has none."""
+    if spec.day is None:
+        return "null::varchar"
+    return f"strftime({quoted(spec.day)}::timestamp, '%Y-%m-%d')"

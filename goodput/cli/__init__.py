@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import importlib
 import os
 import sys
@@ -35,6 +37,9 @@ VERBS = (
     "doctor",
 )
 _INTERRUPTED = 130
+
+# At its end Python searches all that was loaded for cycles: a tenth of what a short verb takes.
+atexit.register(gc.freeze)
 
 
 class Verbs(click.Group):

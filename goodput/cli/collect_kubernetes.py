@@ -45,17 +45,14 @@ def kubernetes(
     if watch and strict:
         raise UsageError("--strict is about one look; leave it out with --watch")
     cluster = cluster or context.settings.cluster
-    # Another process signs in, which takes half a second: meanwhile the rest is loaded and the
-    # contract read, which later costs no more.
+    # Another process signs in, which takes half a second: the rest is loaded meanwhile.
     with ThreadPoolExecutor(1) as aside:
         opening = aside.submit(part.open)
-        from goodput.contract import raw_tables
         from goodput.sources.kube_namespaces import doubtful_namespaces
         from goodput.sources.kube_snapshot import take_kubernetes
         from goodput.texts import counted
 
         lake = context.open_lake(create=True)
-        raw_tables()
         api = opening.result()
     try:
         for doubt in doubtful_namespaces(api, part.scope.namespaces):

@@ -24,8 +24,9 @@ from goodput.sources.configured import (
 )
 from goodput.sources.kube_answers import Refused, Unanswered
 from goodput.sources.kube_listing import Resource, find_resources
+from goodput.sources.kube_patience import Patience
 from goodput.sources.kube_snapshot import LEASES_OF_NODES
-from goodput.sources.kubernetes_api import KubernetesApi, Patience
+from goodput.sources.kubernetes_api import KubernetesApi
 from goodput.sources.places import Place, places
 
 OK, MISSING, REFUSED, UNREACHABLE = "ok", "missing", "refused", "unreachable"

@@ -22,8 +22,9 @@ from goodput.settings import Settings
 from goodput.sources.web import Access, access_from_files
 
 if TYPE_CHECKING:
+    from goodput.sources.kube_patience import Patience
     from goodput.sources.kube_snapshot import Scope
-    from goodput.sources.kubernetes_api import KubernetesApi, Patience
+    from goodput.sources.kubernetes_api import KubernetesApi
     from goodput.sources.live_logs import LogOptions, LogSource
     from goodput.sources.loki_http import Loki
     from goodput.sources.prometheus_http import Prometheus

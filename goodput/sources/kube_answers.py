@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import msgspec
@@ -15,6 +16,9 @@ from goodput.sources.kube_values import clean_text
 _OK = 200
 # In lists of what is built into Kubernetes no object has its kind, and none is a list.
 _SAYS_WHAT_IT_IS = ("kind", "items")
+_LONGEST_WAIT_S = 60.0
+# Kubernetes is of 2015, and instants at the end of the calendar overflow.
+_CLOCK_YEARS = range(2015, 9999)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,8 @@ class Answer:
 class Objects:
     """The objects of a list, each decoded in its turn: as a tree, a page takes six times its text.
 
-    Going through them raises Unanswered where one is no JSON.
+    Going through them, which can be done once, raises Unanswered where one is no JSON, and lets go
+    of the text of the page.
     """
 
     def __init__(
@@ -52,6 +57,7 @@ class Objects:
                 if not found:
                     raise Unanswered("an object of the list is no JSON", _OK)
             yield value
+        self._texts.clear()
 
     def _shaped(self, text: msgspec.Raw) -> dict[str, Any] | None:
         """What an object is to its decoder; None if that may not be all of it."""
@@ -125,3 +131,22 @@ def _json_value(data: bytes | bytearray) -> tuple[bool, Any]:
         except (ValueError, RecursionError):
             continue
     return False, None
+
+
+def server_time(header: str | None) -> datetime:
+    """The server's clock by a Date header; the local one if it does not say what can be."""
+    try:
+        at = parsedate_to_datetime(header or "").astimezone(UTC)
+    except (ValueError, OverflowError):
+        at = None
+    if at is None or at.year not in _CLOCK_YEARS:
+        return datetime.now(UTC).replace(microsecond=0)
+    return at
+
+
+def retry_after_s(header: str | None) -> float | None:
+    """A Retry-After in seconds; the API server never sends its other form, a date."""
+    try:
+        return min(max(0.0, float(header or "")), _LONGEST_WAIT_S)
+    except ValueError:
+        return None

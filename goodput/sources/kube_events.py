@@ -29,7 +29,6 @@ READ_OF_EVENTS = (
 )
 """All that `event_row` looks at."""
 
-_REGARDING = ("object_kind", "object_namespace", "object_name", "object_uid")
 _NOTHING: Mapping[str, Any] = {}
 
 
@@ -97,7 +96,10 @@ def event_row(
         "count": _count(value, problems),
         "first_at": min(times),
         "last_at": max(times),
-        **dict(zip(_REGARDING, words[5:9], strict=True)),
+        "object_kind": words[5],
+        "object_namespace": words[6],
+        "object_name": words[7],
+        "object_uid": words[8],
         "component": words[9] or words[10] or words[11],
         "host": words[12] or words[13] or words[14],
     }

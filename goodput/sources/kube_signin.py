@@ -8,6 +8,8 @@ temporary files, which go when the process ends.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
 import logging
 import os
@@ -93,4 +95,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    # What ends at once needs no search for cycles: it took a fifth of the time.
+    atexit.register(gc.freeze)
     main()

@@ -18,15 +18,23 @@ from goodput.lake import Lake
 from goodput.sources.artefact import Row
 from goodput.sources.kube_answers import Refused, Unanswered
 from goodput.sources.kube_listing import Page, Resource, find_resources, pages
-from goodput.sources.kube_objects import read_page
+from goodput.sources.kube_objects import OBJECTS, read_page
 from goodput.sources.kube_shapes import in_shape
 from goodput.sources.kube_values import clean_text
 from goodput.sources.kubernetes_api import KubernetesApi
 from goodput.sources.publisher import Publisher, Taken
 
 _SOURCE = "kubernetes"
-_CHECK_ROWS = 1_000
+# Bodies are long: a full page of objects does not wait for another one.
+_CHECK_ROWS, _CHECK_OBJECTS = 1_000, 250
 _PUBLISH_ROWS = 5_000
+# So few rows are one thread's work, and each thread holds memory of its own. What a statement frees
+# goes back at once: kept for the next one, as DuckDB does with half a GB, it would be 10 MB.
+_SMALL_SESSION = (
+    "threads = 1",
+    "async_threads = 0",
+    "allocator_bulk_deallocation_flush_threshold = '256KB'",
+)
 LEASES_OF_NODES = "kube-node-lease"
 # Events about nodes lie in this namespace, whichever ones the jobs are in.
 _NODE_EVENTS = ("default", {"fieldSelector": "involvedObject.kind=Node"})
@@ -134,8 +142,8 @@ def open_publisher(lake: Lake, cluster: str, clock: Callable[[], datetime]) -> P
         check_rows=_CHECK_ROWS,
         publish_rows=_PUBLISH_ROWS,
     )
-    # So few rows are one thread's work, and each thread holds memory of its own.
-    publisher.con.execute("set threads = 1")
+    for setting in _SMALL_SESSION:
+        publisher.con.execute(f"set {setting}")
     return publisher
 
 
@@ -241,6 +249,8 @@ class _Look:
             if page.is_last and each.labels is not None:
                 tables["kube_lists"] = [self._list_row(each, page)]
             self._publisher.take(tables, each.source)
+            if len(tables[OBJECTS]) >= _CHECK_OBJECTS:
+                self._publisher.check()
             if page.is_last:
                 self._say(f"{each.name}: {page.listed}")
                 self._versions.append((each, page.version))

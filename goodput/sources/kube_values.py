@@ -18,6 +18,7 @@ _QUANTITY = re.compile(
     r"(?:(?P<suffix>[numkMGTPE]|[KMGTPE]i)|[eE](?P<exponent>[+-]?\d{1,2}))?\Z"
 )
 _WHOLE = re.compile(r"-?[0-9]{1,18}\Z")
+_MOST = 10**18 - 1
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -57,6 +58,8 @@ def parse_whole(value: Any, least: int = 0, most: int | None = None) -> int:
     Raises:
         ValueError: it is none, or beyond the bounds.
     """
+    if type(value) is int and least <= value <= (_MOST if most is None else most):
+        return value  # nearly always
     number = int(value) if isinstance(value, float) and value.is_integer() else value
     if not isinstance(number, bool) and _WHOLE.match(str(number)):
         found = int(number)

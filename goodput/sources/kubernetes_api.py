@@ -12,23 +12,27 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import IO, Any, NoReturn, TypeVar
+from typing import IO, Any, NoReturn
 
-import stamina
 import urllib3
 
 from goodput import __version__
 from goodput.errors import SourceUnreachable, UsageError
 from goodput.sources.deadline import within
 from goodput.sources.kube_access import ClusterAccess, NoAccess, find_access
-from goodput.sources.kube_answers import Answer, Refused, Unanswered, json_list, json_object
+from goodput.sources.kube_answers import (
+    Answer,
+    Refused,
+    Unanswered,
+    json_list,
+    json_object,
+    retry_after_s,
+    server_time,
+)
+from goodput.sources.kube_patience import Patience, patiently
 from goodput.sources.kube_values import safe_text
-
-T = TypeVar("T")
 
 # What passes by itself; anything else that is not 200 is the server's last word.
 _PASSING = frozenset({429, 500, 502, 503, 504})
@@ -37,36 +41,12 @@ _CREATED = 201
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _UNAUTHORIZED = 401
 _CHUNK_BYTES = 64 << 10
-_LONGEST_WAIT_S = 60.0
 # Unpacked; a page of 500 pods has some MB.
 _LARGEST_BODY_BYTES = 256 << 20
 # etcd holds no object of more than some MB.
 _LONGEST_LINE_BYTES = 32 << 20
-# Kubernetes is of 2015, and instants at the end of the calendar overflow.
-_CLOCK_YEARS = range(2015, 9999)
 # A Date header has whole seconds, and an answer takes its time.
 _AGREE = timedelta(seconds=2)
-
-# Every retry is expected. Where structlog is installed, stamina would print each to stdout.
-stamina.instrumentation.set_on_retry_hooks([])
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a request may take, all in seconds, and how often it is tried.
-
-    `read_s` is the longest silence, `body_s` the time for all headers, a whole body, or a line of a
-    watch.
-    """
-
-    connect_s: float = 5.0
-    read_s: float = 60.0
-    body_s: float = 120.0
-    attempts: int = 6
-    total_s: float = 180.0
-    first_wait_s: float = 0.5
-    longest_wait_s: float = 20.0
-    jitter_s: float = 1.0
 
 
 class KubernetesApi:
@@ -99,9 +79,7 @@ class KubernetesApi:
             Unanswered: it said nothing usable until patience ran out.
             SourceUnreachable: its certificate is not trusted.
         """
-        return self._patiently(
-            lambda: self._try(path, parameters or {}, json_object), self._patience.attempts
-        )
+        return self._ask(path, parameters or {}, json_object)
 
     def get_list(self, path: str, parameters: Mapping[str, str]) -> Answer:
         """The JSON object at a path; its `items` are `Objects` where they are a list.
@@ -109,9 +87,7 @@ class KubernetesApi:
         Raises:
             Refused, Unanswered, SourceUnreachable: as `get`.
         """
-        return self._patiently(
-            lambda: self._try(path, parameters, json_list), self._patience.attempts
-        )
+        return self._ask(path, parameters, json_list)
 
     def fetch(
         self, path: str, parameters: Mapping[str, str], file: IO[bytes], attempts: int
@@ -139,11 +115,11 @@ class KubernetesApi:
                     self._refuse(response, self._body(response))
                 for chunk in _chunks(response, self._patience.body_s):
                     file.write(chunk)
-                return _server_time(response.headers.get("Date"))
+                return server_time(response.headers.get("Date"))
             finally:
                 response.close()
 
-        return self._patiently(ask, attempts)
+        return patiently(ask, attempts, self._patience)
 
     def follow(self, path: str, parameters: Mapping[str, str]) -> Iterator[bytes]:
         """The lines of a watch, as they come, until the server ends it.
@@ -196,7 +172,7 @@ class KubernetesApi:
                 raise Unanswered("the answer is no access review", response.status)
             return allowed
 
-        return self._patiently(ask, self._patience.attempts)
+        return patiently(ask, self._patience.attempts, self._patience)
 
     def now(self) -> datetime:
         """What the server's clock shows now; that of this machine, if they agree."""
@@ -208,18 +184,15 @@ class KubernetesApi:
         """Closes its connections."""
         self._pool.clear()
 
-    def _patiently(self, ask: Callable[[], T], attempts: int) -> T:
-        for attempt in stamina.retry_context(
-            on=_wait_before_next,
-            attempts=attempts,
-            timeout=self._patience.total_s,
-            wait_initial=self._patience.first_wait_s,
-            wait_max=self._patience.longest_wait_s,
-            wait_jitter=self._patience.jitter_s,
-        ):
-            with attempt:
-                return ask()
-        raise AssertionError("the last attempt returns or raises")
+    def _ask(
+        self,
+        path: str,
+        parameters: Mapping[str, str],
+        decode: Callable[[bytearray], dict[str, Any] | None],
+    ) -> Answer:
+        return patiently(
+            lambda: self._try(path, parameters, decode), self._patience.attempts, self._patience
+        )
 
     def _try(
         self,
@@ -239,7 +212,7 @@ class KubernetesApi:
 
     def _set_clock(self, response: urllib3.BaseHTTPResponse) -> datetime:
         """Notes how far the server's clock is ahead; what it shows."""
-        at = _server_time(response.headers.get("Date"))
+        at = server_time(response.headers.get("Date"))
         self._ahead = at - datetime.now(UTC)
         return at
 
@@ -248,9 +221,9 @@ class KubernetesApi:
         body = json_object(data) or {}
         if response.status in _PASSING:
             reason = body.get("message") or response.reason
-            wait = _seconds(response.headers.get("Retry-After"))
+            wait = retry_after_s(response.headers.get("Retry-After"))
             raise Unanswered(f"{response.status}: {reason}", response.status, wait)
-        raise Refused(response.status, body, _server_time(response.headers.get("Date")))
+        raise Refused(response.status, body, server_time(response.headers.get("Date")))
 
     def _send(
         self, path: str, parameters: Mapping[str, str]
@@ -368,13 +341,6 @@ def _pool(access: ClusterAccess) -> urllib3.PoolManager:
     return urllib3.ProxyManager(access.proxy, proxy_headers=headers, **ours)
 
 
-def _wait_before_next(error: Exception) -> bool | float:
-    """Whether to try again, and after which wait if the server named one."""
-    if not isinstance(error, Unanswered):
-        return False
-    return True if error.retry_after_s is None else error.retry_after_s
-
-
 def _chunks(response: urllib3.BaseHTTPResponse, seconds: float) -> Iterator[bytes]:
     """A body as it comes, piece by piece: one that only drips never fills a larger read.
 
@@ -413,22 +379,3 @@ def _lines(response: urllib3.BaseHTTPResponse, seconds: float) -> Iterator[bytes
         if rest and time.monotonic() > until:
             reason = f"a line of a watch was not over after {seconds:g} s"
             raise Unanswered(reason, response.status)
-
-
-def _server_time(text: str | None) -> datetime:
-    """The server's clock; the local one if it does not say, or nothing that can be."""
-    try:
-        at = parsedate_to_datetime(text or "").astimezone(UTC)
-    except (ValueError, OverflowError):
-        at = None
-    if at is None or at.year not in _CLOCK_YEARS:
-        return datetime.now(UTC).replace(microsecond=0)
-    return at
-
-
-def _seconds(text: str | None) -> float | None:
-    """A Retry-After in seconds; the API server never sends its other form, a date."""
-    try:
-        return min(max(0.0, float(text or "")), _LONGEST_WAIT_S)
-    except ValueError:
-        return None

@@ -133,6 +133,14 @@ class Publisher:
         if problems:
             self.take_columns(QUARANTINE, _quarantined(self._cluster, file, table, problems))
 
+    def settle(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Takes turns of earlier problems, which are no new ones."""
+        names = list(raw_table(QUARANTINE).domain_columns)
+        if rows:
+            columns = {name: [row.get(name) for row in rows] for name in names}
+            self.take_columns(QUARANTINE, {**columns, "cluster": [self._cluster] * len(rows)})
+            self.quarantined -= len(rows)
+
     def add(self, table: str, source: Any) -> None:
         """Takes rows that keep the contract; publishes when enough are together.
 

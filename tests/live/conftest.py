@@ -10,8 +10,9 @@ from fake_kubernetes import FakeKubernetes, Server
 from goodput.contract import raw_table
 from goodput.lake import Lake
 from goodput.sources.kube_access import ClusterAccess
+from goodput.sources.kube_patience import Patience
 from goodput.sources.kube_snapshot import Scope, take_kubernetes
-from goodput.sources.kubernetes_api import KubernetesApi, Patience
+from goodput.sources.kubernetes_api import KubernetesApi
 from goodput.warehouse.models import find_models
 from goodput.warehouse.rawviews import raw_view_sql
 

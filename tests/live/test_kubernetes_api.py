@@ -15,7 +15,8 @@ from fake_kubernetes import Fault
 from goodput.sources import kubernetes_api
 from goodput.sources.kube_access import ClusterAccess
 from goodput.sources.kube_answers import Refused, Unanswered, json_list
-from goodput.sources.kubernetes_api import KubernetesApi, Patience, open_api
+from goodput.sources.kube_patience import Patience
+from goodput.sources.kubernetes_api import KubernetesApi, open_api
 
 PODS = "/api/v1/pods"
 HASTE = Patience(read_s=5, attempts=4, first_wait_s=0.001, longest_wait_s=0.01, jitter_s=0)

@@ -187,7 +187,8 @@ def test_a_look_loads_nothing_heavy_but_duckdb(kubeconfig, cluster, tmp_path):
         "import sys\n"
         "from goodput.cli import main\n"
         f"main({[*words, '--kubeconfig', str(kubeconfig)]!r}, standalone_mode=False)\n"
-        "heavy = {'kubernetes', 'numpy', 'obstore', 'polars', 'pyarrow', 'requests', 'scipy'}\n"
+        "heavy = {'asyncio', 'kubernetes', 'numpy', 'obstore', 'polars', 'pyarrow', 'requests'}\n"
+        "heavy |= {'re2', 'scipy', 'stamina', 'tenacity', 'tornado'}\n"
         "print(sorted((heavy | {'duckdb'}) & set(sys.modules)))"
     )
     done = subprocess.run(

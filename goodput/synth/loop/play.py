@@ -21,8 +21,9 @@ from goodput.rows import DEFAULT_CLUSTER
 from goodput.sources.dump import collect_files
 from goodput.sources.dumped import take_dump
 from goodput.sources.kube_access import find_access
+from goodput.sources.kube_patience import Patience
 from goodput.sources.kube_snapshot import Scope, take_kubernetes
-from goodput.sources.kubernetes_api import KubernetesApi, Patience
+from goodput.sources.kubernetes_api import KubernetesApi
 from goodput.sources.live_checkpoints import take_checkpoints
 from goodput.sources.prometheus import Plan, collect_prometheus
 from goodput.sources.prometheus_http import Prometheus

@@ -5,6 +5,19 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+
+_LARGE = 8 << 20
+
+
+@cache
+def keep_freed_blocks() -> None:
+    """Lets glibc keep some megabytes of freed memory for its next use, in this process.
+
+    It learns from the largest block that was freed. Else each array of a megabyte is memory that
+    the kernel must find and clear anew: up to a tenth of the time that reading a log takes.
+    """
+    bytes(_LARGE)  # nothing is written to it
 
 
 @contextmanager

@@ -6,15 +6,16 @@ elapsed time to where the clock stood. Without any time they are only counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from goodput.logs.events import Event
-from goodput.logs.ranks import RankReports
+from goodput.logs.phases import OpenPhases
+from goodput.logs.ranks import RankReports, RecentSteps
+from goodput.logs.saves import Save, add_saved, begin_save, end_save
 from goodput.logs.segments import (
-    Checkpoint,
     Phase,
     Restore,
     Segment,
@@ -22,7 +23,7 @@ from goodput.logs.segments import (
     blocked,
     settle,
 )
-from goodput.logs.step_lines import BAR, COVERS, NONE, Lines, StepLine, elapsed_ms
+from goodput.logs.step_lines import BAR, COVERS, NONE, Lines, StepLine, elapsed_ms, lines_at
 from goodput.logs.steps import StepRun, Timing, end_of, ends_of, records_of
 
 _STATUS = {
@@ -31,8 +32,6 @@ _STATUS = {
     "aborted": "failed",
     "failed": "failed",
 }
-# The same step printed by several ranks: how many records back it is recognised.
-_RECENT = 64
 # A run that does so many steps more after an error or an end survived it. Fewer may be what other
 # ranks, or buffers, had not yet written.
 SURVIVED_STEPS = 3
@@ -50,7 +49,7 @@ class Assembler:
         self.segments = [Segment(0, 1, "file start", start_ms)]
         self._lines = lines
         self._now = start_ms
-        self._early_ends: dict[str, Phase] = {}
+        self._phases = OpenPhases({})
         self._handlers: dict[str, Callable[[Event], None]] = {
             "run_start": self._on_run_start,
             "run_end": self._on_run_end,
@@ -74,9 +73,9 @@ class Assembler:
         self._ranks = RankReports(self._segment.start_ms)
         self._rank: int | None = None
         self._run = StepRun()
-        self._recent: dict[tuple[int, int], None] = {}  # in the order in which they came
+        self._recent = RecentSteps()
         self._step_begin: int | None = None
-        self._open_phases: dict[str, tuple[int, int, int]] = {}  # when, line, steps before
+        self._phases = OpenPhases(self._phases.early_ends)
         self._ready_ms: int | None = None
         self._resume: int | None = None
         self._bar_start: int | None = None
@@ -97,7 +96,7 @@ class Assembler:
         """Closes the last segment and returns all."""
         self._close(last_line, self._now if end_ms is None else end_ms)
         self._segment.phases += self._late_begins()
-        self.segments[0].phases += self._early_ends.values()
+        self.segments[0].phases += self._phases.early_ends.values()
         return self.segments
 
     # --- attempts ---
@@ -151,9 +150,9 @@ class Assembler:
         steps = segment.steps = records_of(self._lines, self._run, segment.resume_step)
         for checkpoint in segment.checkpoints:
             settle(checkpoint, steps[checkpoint.next_record :][:1])
-        known = [ms for ms in (end_ms, *steps.known("end_ms")[-1:]) if ms is not None]
+        known = [ms for ms in (end_ms, *steps.known("end_ms")[-1:].tolist()) if ms is not None]
         segment.end_ms = max(known, default=None)
-        starts = steps.known("start_ms")[:1]
+        starts = steps.known("start_ms")[:1].tolist()
         if segment.start_ms is None or (starts and starts[0] < segment.start_ms):
             segment.start_ms = starts[0] if starts else segment.start_ms
         segment.phases += [
@@ -177,7 +176,7 @@ class Assembler:
     def _take_attempt(self, begin: int, end: int) -> int:
         """Reads step lines up to the first of another attempt; returns the place behind that."""
         places, attempts = self._of_one_rank(np.arange(begin, end)), len(self.segments)
-        positions = self._lines["position"][places]
+        positions = lines_at(self._lines, places)["position"]
         grows = np.append(np.diff(positions) > 0, False)
         stops = (np.flatnonzero(~grows) + 1).tolist()
         start = 0
@@ -195,7 +194,7 @@ class Assembler:
 
     def _of_one_rank(self, places: Any) -> Any:
         """Of some step lines those of the rank that the attempt is told by."""
-        ranks = self._lines["rank"][places]
+        ranks = lines_at(self._lines, places)["rank"]
         if self._rank is None and (known := ranks[ranks != NONE]).size:
             self._rank = int(known[0])
         return places if self._rank is None else places[(ranks == NONE) | (ranks == self._rank)]
@@ -208,10 +207,9 @@ class Assembler:
         run = self._run
         if not run.places or self._step_begin is not None or self._resume is not None:
             return False
-        newest = max([run.positions[-1], *(position for position, _ in self._recent)])
-        if positions[0] <= newest:
+        if positions[0] <= self._recent.newest(run.positions[-1]):
             return False
-        lines = self._lines[places]
+        lines = lines_at(self._lines, places)
         counts = np.diff(positions, prepend=run.positions[-1])
         placed = ends_of(lines, counts, self._now, self._bar_start)
         if placed is None:
@@ -221,8 +219,7 @@ class Assembler:
         ends, basis = placed
         run.add_all(places, positions, ends, basis)
         self._now = self._now if ends[-1] == NONE else int(ends[-1])
-        recent = lines[-_RECENT:]
-        self._note_recent(zip(recent["position"].tolist(), recent["digest"].tolist(), strict=True))
+        self._recent.note_lines(lines)
         self._note_survival(len(places))
         return True
 
@@ -280,64 +277,32 @@ class Assembler:
         is_last = bool(self._run.positions) and self._run.positions[-1] == position
         if is_last or key in self._recent:
             return True
-        self._note_recent([key])
+        self._recent.note([key])
         return False
-
-    def _note_recent(self, keys: Iterable[tuple[int, int]]) -> None:
-        self._recent |= dict.fromkeys(keys)
-        while len(self._recent) > _RECENT:
-            del self._recent[next(iter(self._recent))]
 
     # --- checkpoints and restores ---
 
-    def _on_checkpoint_begin(self, event: Event) -> None:
-        step = self._step_of(event)
-        if any(c.step == step and not c.complete for c in self._segment.checkpoints[-4:]):
-            return  # another rank says so, too
-        self._add_checkpoint(event, step, self._at(event), None)
+    def _save(self, event: Event) -> Save:
+        return Save(event, self._step_of(event), self._at(event), len(self._run.places))
 
-    def _add_checkpoint(
-        self, event: Event, step: int | None, start_ms: int | None, end_ms: int | None
-    ) -> None:
-        pattern = event.pattern
-        is_begin = pattern.event == "checkpoint_begin"
-        self._segment.checkpoints.append(
-            Checkpoint(
-                step,
-                None if step is None else step + pattern.covers_offset,
-                start_ms,
-                end_ms,
-                event.line,
-                blocking=is_begin and pattern.blocking,
-                next_record=len(self._run.places),
-                complete=not is_begin,
-                ends_with_next_step=pattern.commit == "next_step",
-            )
-        )
+    def _on_checkpoint_begin(self, event: Event) -> None:
+        begin_save(self._segment.checkpoints, self._save(event))
 
     def _on_checkpoint_end(self, event: Event) -> None:
-        step = self._step_of(event) if "step" in event.fields else None
-        for checkpoint in reversed(self._segment.checkpoints):
-            if step is None or checkpoint.step == step:
-                if not checkpoint.complete:
-                    checkpoint.complete, checkpoint.end_ms = True, self._at(event)
-                return
-        if not self._segment.checkpoints:
-            self._note_early_end("ckpt_save", self._at(event), event)
-        self._on_checkpoint_saved(event)
+        if not end_save(self._segment.checkpoints, self._save(event)):
+            if not self._segment.checkpoints:
+                self._note_early_end("ckpt_save", event)
+            self._on_checkpoint_saved(event)
 
     def _on_checkpoint_saved(self, event: Event) -> None:
-        at, elapsed = self._at(event), _elapsed_ms(event) or 0
-        step = self._step_of(event)
-        if not any(c.step == step for c in self._segment.checkpoints[-4:]):
-            self._add_checkpoint(event, step, None if at is None else at - elapsed, at)
+        add_saved(self._segment.checkpoints, self._save(event))
 
     def _on_restore_begin(self, event: Event) -> None:
-        self._open_phase("restore", event)
+        self._begin_phase("restore", event)
         self._on_resume(event)
 
     def _on_restore_end(self, event: Event) -> None:
-        self._close_phase("restore", event)
+        self._end_phase("restore", event)
         self._on_resume(event)
 
     def _on_resume(self, event: Event) -> None:
@@ -361,41 +326,32 @@ class Assembler:
     # --- phases ---
 
     def _on_phase_begin(self, event: Event) -> None:
-        self._open_phase(event.pattern.phase, event)
+        self._begin_phase(event.pattern.phase, event)
 
     def _on_phase_end(self, event: Event) -> None:
-        self._close_phase(event.pattern.phase, event)
+        self._end_phase(event.pattern.phase, event)
 
-    def _open_phase(self, kind: str, event: Event) -> None:
-        at = self._at(event)
-        if at is not None and kind not in self._open_phases:
-            self._open_phases[kind] = (at, event.line, len(self._run.places))
+    def _begin_phase(self, kind: str, event: Event) -> None:
+        self._phases.begin(kind, self._at(event), event.line, len(self._run.places))
 
-    def _close_phase(self, kind: str, event: Event) -> None:
-        opened = self._open_phases.pop(kind, (None, event.line))
-        start, line = opened[0], opened[1]
-        elapsed, end = _elapsed_ms(event), self._at(event)
+    def _end_phase(self, kind: str, event: Event) -> None:
+        elapsed = _elapsed_ms(event)
         if event.time is None and elapsed is not None and self._now is not None:
-            start, line = self._now, event.line
-            end = self._now = self._now + elapsed
-        elif start is None and elapsed is not None and end is not None:
-            start = end - elapsed
-        if start is None:
-            self._note_early_end(kind, end, event)
-        elif end is not None and end > start:
-            self._segment.phases.append(Phase(kind, start, end, line))
+            self._phases.forget(kind)
+            self._now += elapsed
+        ended, is_begin_known = self._phases.end(kind, self._at(event), event.line, elapsed)
+        if ended is not None:
+            self._segment.phases.append(ended)
+        if not is_begin_known:
+            self._note_early_end(kind, event)
 
-    def _note_early_end(self, kind: str, at: int | None, event: Event) -> None:
-        """Remembers the end of a phase that may have begun in the file before this one."""
-        is_first = len(self.segments) == 1 and not self._run.places and not self._segment.phases
-        if is_first and at is not None and kind not in self._early_ends:
-            self._early_ends[kind] = Phase(kind, at, at, event.line)
+    def _note_early_end(self, kind: str, event: Event) -> None:
+        if len(self.segments) == 1 and not self._run.places and not self._segment.phases:
+            self._phases.note_early_end(kind, self._at(event), event.line)
 
     def _late_begins(self) -> Iterator[Phase]:
         """Phases that may end in the file after this one: no step has come since they began."""
-        for kind, (at, line, steps) in self._open_phases.items():
-            if steps == len(self._run.places):
-                yield Phase(kind, at, None, line)
+        yield from self._phases.late_begins(len(self._run.places))
         for save in self._segment.checkpoints[-1:]:
             is_open = (
                 save.blocking and not save.complete and save.next_record == len(self._run.places)

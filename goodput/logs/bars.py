@@ -16,13 +16,15 @@ def training_bar(updates: Lines) -> Lines:
     if not len(updates):
         return updates
     total = np.maximum(updates["total"], 0)
+    if (total == total[0]).all():
+        return _continued(updates, int(total[0]))
     timed = updates["has_rate"]
     timed = timed if timed.any() else ~timed
     totals, bar = np.unique(total[timed], return_inverse=True)
     taken = np.zeros(len(totals), np.int64)
     np.maximum.at(taken, bar, updates["elapsed_ms"][timed])
     longest = int(totals[np.flatnonzero(taken == taken.max())[-1]])
-    return _continued(updates[total == longest], longest)
+    return _continued(np.compress(total == longest, updates), longest)
 
 
 def _continued(updates: Lines, total: int) -> Lines:
@@ -42,7 +44,7 @@ def _continued(updates: Lines, total: int) -> Lines:
     is_later[1:] = (done > before)[kept[1:]] & (elapsed[1:] == elapsed[:-1])
     begin = np.maximum.accumulate(np.where(is_later, 0, np.arange(len(kept))))
     is_last = np.append(~is_later[1:], True)[: len(kept)]
-    lines: Lines = updates[kept[is_last]]
+    lines: Lines = np.take(updates, kept[is_last])
     lines["position"] = (base + done)[kept[is_last]]
     lines["first"] = first[begin[is_last]]
     return lines

@@ -256,7 +256,7 @@ class _Attempt:
 
     def _fatal(self) -> list[Finding]:
         """The evidence that training did not survive."""
-        progress = self.segment.steps.known("line")
+        progress = self.segment.steps.known("line").tolist()
         return [
             f for f in self.found if len(progress) - bisect_right(progress, f.line) < SURVIVED_STEPS
         ]
@@ -272,9 +272,9 @@ class _Attempt:
         return not self.segment.steps and is_strong and is_fault
 
     def _is_complete(self) -> bool:
-        """Whether the last step was the last one planned; a bar may be one of many."""
+        """Whether the last step was the last one planned; a bar needs a plan besides its end."""
         steps = self.segment.steps
-        if not steps or steps[-1].is_bar:
+        if not steps or (steps[-1].is_bar and steps[-1].total != self.segment.planned):
             return False
         total = steps[-1].total or self.segment.planned
         counts_from_zero = steps[0].first == 0

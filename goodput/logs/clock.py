@@ -49,6 +49,7 @@ _MINUTES_SECONDS = re.compile(rb":\d\d:\d\d(?:\D|$)")
 # A digit that stands for itself, not for a count of what is before it.
 _FIXED_DIGIT = re.compile(r"\{[\d,]+\}|\\.|(\d)")
 _MS_DIGITS = 3
+_SECOND = r"(?P<second>\d\d)"
 _UTC_NAMES = (b"Z", b"UTC", b"GMT")
 LAST_HOUR, LAST_MINUTE, LEAP_SECOND = 23, 59, 60
 _MAX_MINUTES = 10_000
@@ -105,6 +106,7 @@ class _Shape:
     __slots__ = ("_take", "search", "search_loosely")
 
     def __init__(self, source: str) -> None:
+        source = source.replace(_SECOND, _SECOND + r"(?!\d)")  # 10:15:598 is no time of day
         regex = re.compile(source.encode())
         self.search = regex.search
         # The same where any digit may stand for another.

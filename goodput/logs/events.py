@@ -8,7 +8,15 @@ from typing import Any, NamedTuple
 from goodput.logs.clock import LogClock, Stamp
 from goodput.logs.formats import Pattern
 from goodput.logs.signatures import Signature
-from goodput.logs.step_lines import COVERS, NONE, StepLine, elapsed_ms, label_of, position_of
+from goodput.logs.step_lines import (
+    COVERS,
+    NONE,
+    StepLine,
+    digest,
+    elapsed_ms,
+    label_of,
+    position_of,
+)
 
 _MAX_TIME_S = 1 << 35
 # Products of two such numbers still fit the raw tables' integers.
@@ -89,7 +97,7 @@ def step_line_of(
         fresh_ms=fresh_ms,
         resolution_ms=time.resolution_ms if time else 1,
         before_ms=before_ms,
-        digest=hash(text),
+        digest=digest(text),
         position=position_of(fields, pattern.offset),
         elapsed_ms=NONE if elapsed is None else elapsed,
         total=fields.get("total", NONE),

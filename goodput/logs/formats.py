@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from goodput._resources import catalog_folders
+from goodput._resources import catalog_dir, catalog_folders
 from goodput.errors import UsageError
 from goodput.logs.literals import Literals, required_literals
 from goodput.logs.regex import Regex
@@ -161,8 +161,11 @@ class Format:
         return self.priority >= _STRUCTURED
 
 
-def parse_format(text: str, origin: str) -> Format:
+def parse_format(text: str, origin: str, *, is_shipped: bool = False) -> Format:
     """Reads one TOML file.
+
+    Args:
+        is_shipped: whether it is part of the package, and tested.
 
     Raises:
         UsageError: an unknown key, event, phase or outcome, or a pattern that does not compile or
@@ -180,7 +183,9 @@ def parse_format(text: str, origin: str) -> Format:
         name=name,
         title=str(data.get("title", name)),
         priority=int(data.get("priority", 50)),
-        patterns=tuple(_parse_pattern(p, name, origin) for p in data.get("pattern", [])),
+        patterns=tuple(
+            _parse_pattern(p, name, origin, is_shipped=is_shipped) for p in data.get("pattern", [])
+        ),
         borrows=str(data.get("borrows", "")),
         not_examples=tuple(data.get("not_example", [])),
         override=bool(data.get("override", False)),
@@ -188,7 +193,9 @@ def parse_format(text: str, origin: str) -> Format:
     )
 
 
-def _parse_pattern(data: dict[str, Any], format_name: str, origin: str) -> Pattern:
+def _parse_pattern(
+    data: dict[str, Any], format_name: str, origin: str, *, is_shipped: bool
+) -> Pattern:
     _only(data, _PATTERN_KEYS, origin)
     _one_of(data.get("event"), EVENTS, "event", origin)
     _one_of(data.get("phase", ""), ("", *PHASES), "phase", origin)
@@ -197,7 +204,7 @@ def _parse_pattern(data: dict[str, Any], format_name: str, origin: str) -> Patte
     _one_of(data.get("covers", "iteration"), ("iteration", "bar", "last"), "covers", origin)
     source = str(data.get("regex", ""))
     try:
-        regex = Regex(source)
+        regex = Regex(source, is_shipped=is_shipped)
     except UsageError as error:
         raise UsageError(f"{origin}: {error}") from None
     for group in regex.group_names:
@@ -238,7 +245,8 @@ def _load(folders: tuple[Path, ...]) -> tuple[Format, ...]:
     found: dict[str, Format] = {}
     for folder in folders:
         for path in sorted(folder.glob("*.toml")):
-            read = parse_format(path.read_text(encoding="utf-8"), str(path))
+            text = path.read_text(encoding="utf-8")
+            read = parse_format(text, str(path), is_shipped=folder == catalog_dir() / "formats")
             if read.name in found and not read.override:
                 raise UsageError(
                     f"{path} repeats the format {read.name!r}; rename it, or set override = true"

@@ -8,6 +8,8 @@ import tomllib
 from functools import cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from goodput._resources import catalog_dir
 
 # CSI sequences (colours, cursor), OSC sequences (links), and single-character escapes.
@@ -19,6 +21,24 @@ _TRACEBACK = "Traceback (most recent call last)"
 
 # What lines that differ only in digits share.
 ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
+_ZERO = ord("0")
+# A digit and the zero differ in their lower bits only, which are its value.
+_LAST_DIGIT = 9
+Texts = np.ndarray[Any, np.dtype[np.uint8]]
+"""Lines of one length as a table of bytes, a row each."""
+
+
+def texts_at(data: bytes, starts: Any, size: int) -> Texts:
+    """The lines of `size` bytes, at least one, that begin at some places."""
+    windows = np.ndarray(len(data) - size + 1, f"V{size}", data, strides=(1,))
+    texts: Texts = windows[starts].view(np.uint8).reshape(-1, size)
+    return texts
+
+
+def are_alike(texts: Texts, text: bytes) -> Any:
+    """Which lines differ from one, that has zeros for digits, in no more than digits."""
+    zeros = np.frombuffer(text, np.uint8)
+    return (texts ^ zeros <= np.where(zeros == _ZERO, _LAST_DIGIT, 0).astype(np.uint8)).all(axis=1)
 
 
 class Line(NamedTuple):

@@ -6,7 +6,10 @@ against the expressions. Whoever writes an expression need not name them.
 
 from __future__ import annotations
 
-from re import _parser  # type: ignore[attr-defined]  # the only parser that agrees with `re` itself
+from collections.abc import Iterator
+from functools import lru_cache
+from re import _parser  # type: ignore[attr-defined]
+from re._constants import AT, LITERAL, SUBPATTERN  # type: ignore[import-not-found]
 from typing import Any
 
 from goodput.errors import GoodputError
@@ -39,13 +42,22 @@ _FREQUENT = {
 Literals = frozenset[str]
 
 
+@lru_cache(maxsize=1)
+def parsed(source: str) -> Any:
+    """An expression as Python's own parser reads it: no other agrees with `re` itself.
+
+    One after another asks for the same.
+    """
+    return _parser.parse(source)
+
+
 def required_literals(pattern: str) -> Literals:
     """Lower-case strings of which at least one is in every text that matches.
 
     Raises:
         GoodputError: the expression can match without any fixed run of two characters.
     """
-    found = _best(_candidates(list(_parser.parse(pattern))))
+    found = _best(_candidates(parsed(pattern).data))
     if found is None or min(map(_length, found)) < MIN_LENGTH:
         raise GoodputError(
             f"the pattern {pattern!r} has no fixed text of {MIN_LENGTH} characters that each match "
@@ -108,9 +120,9 @@ def _heads(item: Any) -> Literals | None:
     """What an item that is no fixed string itself can begin with; None if that is anything."""
     name, value = item[0].name, item[1]
     if name == "BRANCH":
-        return _union([_head(list(branch)) for branch in value[1]])
+        return _union([_head(branch.data) for branch in value[1]])
     if name in ("MAX_REPEAT", "MIN_REPEAT"):
-        head = _head(list(value[2]))
+        head = _head(value[2].data)
         return head if value[0] or head is None else head | {""}
     return None
 
@@ -132,23 +144,28 @@ def _head(items: list[Any]) -> Literals | None:
 def _flatten(items: list[Any]) -> list[Any]:
     """Items with groups dissolved, assertions left out, and characters in a row as one text."""
     flat: list[Any] = []
-    for item in items:
-        name, value = item[0].name, item[1]
-        if name == "LITERAL":
-            _append(flat, chr(value).lower())
-        elif name == "SUBPATTERN":
-            for inner in _flatten(list(value[3])):
-                _append(flat, inner)
-        elif name != "AT":
-            flat.append(item)
-    return flat
-
-
-def _append(flat: list[Any], item: Any) -> None:
-    if isinstance(item, str) and flat and isinstance(flat[-1], str):
-        flat[-1] += item
-    else:
+    run = ""
+    for item in _dissolved(items):
+        if isinstance(item, str):
+            run += item
+            continue
+        if run:
+            flat.append(run)
+            run = ""
         flat.append(item)
+    return [*flat, run] if run else flat
+
+
+def _dissolved(items: list[Any]) -> Iterator[Any]:
+    """The items, characters as such, without groups and assertions."""
+    for item in items:
+        code, value = item
+        if code is LITERAL:
+            yield chr(value).lower()
+        elif code is SUBPATTERN:
+            yield from _dissolved(value[3].data)
+        elif code is not AT:
+            yield item
 
 
 def _exact(item: Any) -> Literals | None:
@@ -159,9 +176,9 @@ def _exact(item: Any) -> Literals | None:
     if name == "IN" and len(value) <= _MAX_CLASS and all(v[0].name == "LITERAL" for v in value):
         return frozenset(chr(v[1]).lower() for v in value)
     if name == "BRANCH":
-        return _union([_exact_sequence(list(branch)) for branch in value[1]])
+        return _union([_exact_sequence(branch.data) for branch in value[1]])
     if name in ("MAX_REPEAT", "MIN_REPEAT") and value[1] == 1:
-        exact = _exact_sequence(list(value[2]))
+        exact = _exact_sequence(value[2].data)
         return exact if exact is None or value[0] else exact | {""}
     return None
 
@@ -180,9 +197,9 @@ def _inner(item: Any) -> Literals | None:
     """What must be inside an item that is not a fixed string itself."""
     name, value = item[0].name, item[1]
     if name == "BRANCH":
-        return _union([_best(_candidates(list(branch))) for branch in value[1]])
+        return _union([_best(_candidates(branch.data)) for branch in value[1]])
     if name in ("MAX_REPEAT", "MIN_REPEAT") and value[0] >= 1:
-        return _best(_candidates(list(value[2])))
+        return _best(_candidates(value[2].data))
     return None
 
 

@@ -11,13 +11,17 @@ import numpy as np
 from goodput.logs.clock import LogClock
 from goodput.logs.formats import Format, Pattern
 from goodput.logs.gate import Gate, make_gate
-from goodput.logs.lines import ZEROS, read_line
+from goodput.logs.lines import ZEROS, are_alike, read_line, texts_at
 from goodput.logs.reading import FoundLines
 from goodput.logs.shapes import PLACE, READ_LATER, Shape, shape_of
 from goodput.logs.signatures import SignatureSet, unknown_error
 from goodput.logs.step_lines import NONE
 
 _LONG_LINE = 1000
+# Fewer lines are as quickly read one by one as together.
+_FEW_LINES = 16
+# Kinds of lines of one length that are told so: each takes a look at all of them.
+_MAX_ROUNDS = 8
 # Of so many kinds, each must stand for some lines: else they take longer than to read each line.
 _MANY_KINDS, _LINES_PER_KIND = 200, 4
 # In place of how fine the time of a kind is written: it has none, or says nothing at all.
@@ -57,35 +61,40 @@ class Batch:
     """Lines of a block that hold literals, in order.
 
     Attributes:
-        lines: the bytes of each.
+        data: the block.
         kinds: the number of its kind; if it is to be looked at by itself, -1 - that of its plan.
         where: as they were found.
         offsets: where each begins in the log.
-        alike: the places of those of kinds that have a shape.
+        alike: the places of those of kinds that have a shape, as an array.
         timed: the places among these of those with a time of their own.
         columns: what is known of those that are alike, by PLACE.
     """
 
     def __init__(
         self,
-        lines: list[bytes],
-        kinds: list[int],
+        data: bytes,
+        kinds: Any,
         where: FoundLines,
         offsets: Any,
         resolutions: list[int],
     ) -> None:
-        self.lines, self.where, self.offsets = lines, where, offsets
-        self.kinds = np.array(kinds)
+        self.data, self.kinds, self.where, self.offsets = data, kinds, where, offsets
         # Those that are to be looked at have the one at the end.
         resolution = np.array([*resolutions, _SAYS_NOTHING])[np.maximum(self.kinds, -1)]
-        alike = np.flatnonzero(resolution > _SAYS_NOTHING)
-        self.alike: list[int] = alike.tolist()
+        alike = self.alike = np.flatnonzero(resolution > _SAYS_NOTHING)
         resolution = resolution[alike]
-        self.timed: list[int] = np.flatnonzero(resolution).tolist()
+        self.timed = np.flatnonzero(resolution)
         self.columns = {name: np.full(len(alike), NONE) for name in PLACE}
         self.columns["line"], self.columns["offset"] = where.numbers[alike], offsets[alike]
         self.columns["stamp_ms"][self.timed] = self.columns["before_ms"][:] = READ_LATER
         self.columns["resolution_ms"] = np.maximum(resolution, 1)
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def line(self, place: int) -> bytes:
+        """The bytes of one."""
+        return self.data[self.where.starts[place] : self.where.ends[place]]
 
 
 @dataclass(slots=True)
@@ -164,25 +173,44 @@ class Plans:
         Args:
             offsets: where they begin in the log.
         """
-        bounds = zip(found.starts.tolist(), found.ends.tolist(), strict=True)
-        lines = [data[start:end] for start, end in bounds]
-        known = [self._known.get(line.translate(ZEROS)) for line in lines]
-        kinds = [
-            self._learn(line) if kind is None else kind
-            for line, kind in zip(lines, known, strict=True)
-        ]
+        kinds, is_open = self._kinds_together(data, found)
+        places = np.flatnonzero(is_open)
+        bounds = zip(found.starts[places].tolist(), found.ends[places].tolist(), strict=True)
+        kinds[places] = [self._learn(data[start:end]) for start, end in bounds]
         end = self._first_of_framework(kinds) + 1
-        return Batch(
-            lines[:end], kinds[:end], found.part(slice(end)), offsets[:end], self._resolutions
-        )
+        return Batch(data, kinds[:end], found.part(slice(end)), offsets[:end], self._resolutions)
 
-    def _first_of_framework(self, kinds: list[int]) -> int:
+    def _kinds_together(self, data: bytes, found: FoundLines) -> tuple[Any, Any]:
+        """The kinds of lines, and which must yet be found one by one.
+
+        Where many lines are of one length, those that are like the first of them are found at once.
+        """
+        kinds, is_open = np.zeros(len(found.starts), np.int64), np.ones(len(found.starts), np.bool_)
+        sizes = found.ends - found.starts
+        counts = np.bincount(np.minimum(sizes, _LONG_LINE))
+        for size in np.flatnonzero(counts[:_LONG_LINE] >= _FEW_LINES).tolist():
+            places = np.flatnonzero(sizes == size)
+            texts = texts_at(data, found.starts[places], size)
+            for _ in range(_MAX_ROUNDS):
+                line = texts[0].tobytes()
+                text = line.translate(ZEROS)
+                alike = are_alike(texts, text)
+                number = self._learn(line)
+                if text in self._known:  # else each is to be learnt for itself
+                    kinds[places[alike]] = number
+                    is_open[places[alike]] = False
+                texts, places = texts[~alike], places[~alike]
+                if len(places) < _FEW_LINES:
+                    break
+        return kinds, is_open
+
+    def _first_of_framework(self, kinds: Any) -> int:
         """The place of the first step line that changes the plans; of the last line without one."""
-        shapes = (
-            {} if self._has_structure else {n: self.kinds[n].shape for n in set(kinds) if n >= 0}
-        )
+        if self._has_structure:
+            return len(kinds) - 1
+        shapes = {n: self.kinds[n].shape for n in set(kinds.tolist()) if n >= 0}
         first = [
-            kinds.index(number)
+            int(np.argmax(kinds == number))
             for number, shape in shapes.items()
             if shape and any(found.pattern.format in self._structured for found in shape.found)
         ]

@@ -1,16 +1,45 @@
-"""Reports of how fast each rank is: who was slower than the others, over which time."""
+"""What several ranks say in one log: the same steps, and reports of who was slower than others."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import median
 from typing import ClassVar
 
 from goodput.logs.events import Event
+from goodput.logs.step_lines import Lines
 
 # What a rank must exceed the others' median by: STANDARD 3.2 calls 5 % more slow.
 _SLOW = 0.05
 _MIN_RANKS = 3
+# The same step printed by several ranks: how many records back it is recognised.
+_RECENT = 64
+
+
+class RecentSteps:
+    """The positions of an attempt's last step lines, each with the digest of its text."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[int, int], None] = {}  # in the order in which they came
+
+    def __contains__(self, key: tuple[int, int]) -> bool:
+        return key in self._seen
+
+    def newest(self, position: int) -> int:
+        """The largest position, or the given one if that is larger."""
+        return max([position, *(position for position, _ in self._seen)])
+
+    def note(self, keys: Iterable[tuple[int, int]]) -> None:
+        """Adds some, the newest last."""
+        self._seen |= dict.fromkeys(keys)
+        while len(self._seen) > _RECENT:
+            del self._seen[next(iter(self._seen))]
+
+    def note_lines(self, lines: Lines) -> None:
+        """Adds those of some lines."""
+        last = lines[-_RECENT:]
+        self.note(zip(last["position"].tolist(), last["digest"].tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

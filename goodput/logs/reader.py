@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from goodput._memory import without_cycle_search
+from goodput._memory import keep_freed_blocks, without_cycle_search
 from goodput.logs.assemble import assemble
 from goodput.logs.bars import training_bar
 from goodput.logs.clock import LogClock, zone_named
@@ -104,6 +104,7 @@ def scan_log(source: Path | str | IO[bytes], hints: LogHints) -> ScannedLog:
         SourceUnreachable: the file cannot be opened.
         UsageError: the zone of the hints does not exist, or a format file is faulty.
     """
+    keep_freed_blocks()
     path = hints.path or (printable(source) if isinstance(source, (str, Path)) else "stream")
     formats = load_formats(hints.formats)
     clock = LogClock(zone_named(hints.tz) if hints.tz else None, hints.year)

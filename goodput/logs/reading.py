@@ -47,7 +47,7 @@ class FoundLines(NamedTuple):
     ends: Any
     numbers: Any
 
-    def part(self, part: slice) -> FoundLines:
+    def part(self, part: Any) -> FoundLines:
         """Some of them."""
         return FoundLines(*(column[part] for column in self))
 
@@ -84,16 +84,17 @@ class Block:
         """The lines at some places in order; lines end at a line feed or carriage return."""
         if len(places) * _SPARSE_BYTES < len(self.data):
             return self._few_lines_at(places)
-        is_end = self._feeds()
+        feeds = np.append(np.flatnonzero(self._feeds()), len(self.data))
+        ends = feeds
         if b"\r" in self.data:
-            is_end = is_end | (np.frombuffer(self.data, np.uint8) == _RETURN)
-        ends = np.append(np.flatnonzero(is_end), len(self.data))
+            is_end = self._feeds() | (np.frombuffer(self.data, np.uint8) == _RETURN)
+            ends = np.append(np.flatnonzero(is_end), len(self.data))
         line = np.searchsorted(ends, places)
         line = line[np.diff(line, prepend=-1) > 0]
-        # How many lines, as they are counted, end before each of these.
-        count = np.append(0, np.cumsum(self._feeds()[ends[:-1]]))
-        starts = np.where(line, ends[line - 1] + 1, 0)
-        return FoundLines(starts, ends[line], count[line] + self.line)
+        starts, count = np.where(line, ends[line - 1] + 1, 0), line
+        if ends is not feeds:
+            count = np.searchsorted(feeds, starts)  # only these count
+        return FoundLines(starts, ends[line], count + self.line)
 
     def _few_lines_at(self, places: Any) -> FoundLines:
         """The same where most lines hold none of the places."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from goodput._resources import catalog_folders
-from goodput.errors import UsageError
+from goodput.errors import GoodputError, UsageError
+from goodput.logs.literals import required_literals
 
 # Unicode's format characters (category Cf), fillers, variation selectors.
 _INVISIBLE = re.compile(
@@ -27,8 +28,28 @@ class Redaction:
     regex: re.Pattern[str]
     examples: tuple[dict[str, Any], ...]
 
+    @cached_property
+    def _literals(self) -> frozenset[str]:
+        """Of which each text that matches holds one, in whatever case; empty where none is known.
+
+        Most texts hold none, and to look for them takes a tenth of the time of an expression.
+        """
+        try:
+            return required_literals(self.regex.pattern)
+        except GoodputError:
+            return frozenset()
+
+    def _may_match(self, text: str) -> bool:
+        # Beyond ASCII there are letters that match others, such as the long s.
+        if not self._literals or not text.isascii():
+            return True
+        low = text.lower()
+        return any(literal in low for literal in self._literals)
+
     def apply(self, text: str) -> str:
         """The text with each match replaced by [label]."""
+        if not self._may_match(text):
+            return text
         keep, end = (
             f"\\g<{name}>" if name in self.regex.groupindex else "" for name in ("keep", "end")
         )

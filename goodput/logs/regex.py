@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from re import _parser  # type: ignore[attr-defined]  # the only parser that agrees with `re` itself
+from re import _parser  # type: ignore[attr-defined]
 from typing import Any, Protocol
 
 import re2
 
 from goodput.errors import UsageError
+from goodput.logs.literals import parsed
 
 _SHORT = 512
 # Expressions that hold more runs of anything, or runs within runs, are left to RE2.
@@ -52,15 +53,23 @@ class Regex:
 
     __slots__ = ("_groups", "_is_blind", "_linear", "_short", "_test", "source")
 
-    def __init__(self, source: str) -> None:
-        """Compiles it.
+    def __init__(self, source: str, *, is_shipped: bool = False) -> None:
+        """Takes an expression; a shipped one, which tests compile, is compiled when it is wanted.
 
         Raises:
             UsageError: one of the engines does not know it: back-references, look-around.
         """
         self.source = source
+        self._linear: Any = None if is_shipped else self._compiled()
+        self._groups = tuple(parsed(source).state.groupdict.items())
+        self._short: Any = None
+        self._test: Any = None
+        self._is_blind: bool | None = None
+
+    def _compiled(self) -> Any:
+        source = self.source
         try:
-            self._linear: Any = re2.compile(source.encode(), _options())
+            return re2.compile(source.encode(), _options())
         except re2.error as error:
             reason = error.args[0]
             text = reason.decode() if isinstance(reason, bytes) else reason
@@ -68,11 +77,6 @@ class Regex:
                 f"the expression {source!r} does not compile: {text}; RE2 knows neither "
                 "back-references nor look-around, and counts to 1000"
             ) from None
-        groups = self._linear.groupindex.items()
-        self._groups = tuple((name.decode(), index) for name, index in groups)
-        self._short: Any = None
-        self._test: Any = None
-        self._is_blind: bool | None = None
 
     def search(self, line: bytes) -> Match | None:
         """The first match in a line."""
@@ -85,6 +89,8 @@ class Regex:
 
     def _choose(self) -> None:
         """Makes the engines when they are first wanted: most expressions never are."""
+        if self._linear is None:
+            self._linear = self._compiled()
         self._short = re.compile(self.source.encode()) if _is_simple(self.source) else self._linear
         if "(?i" in self.source:
             # `re` has no quick way to where such a match may begin; RE2 has, if it need not say
@@ -93,6 +99,8 @@ class Regex:
 
     def all(self, line: bytes) -> Iterator[Match]:
         """All matches in a line that do not overlap."""
+        if self._short is None:
+            self._choose()
         yield from self._linear.finditer(line)
 
     def count(self, line: bytes) -> int:
@@ -105,7 +113,7 @@ class Regex:
     def treats_digits_alike(self) -> bool:
         """Whether it matches the same texts where any digit is put in place of another."""
         if self._is_blind is None:
-            self._is_blind = _is_blind(_parser.parse(self.source))
+            self._is_blind = _is_blind(parsed(self.source).data)
         return self._is_blind
 
     @property
@@ -135,7 +143,7 @@ def _options(*, never_capture: bool = False) -> Any:
 
 
 def _is_simple(source: str) -> bool:
-    runs = _wild_runs(list(_parser.parse(source)))
+    runs = _wild_runs(parsed(source).data)
     return runs is not None and runs <= _MAX_WILD_RUNS
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -111,8 +110,8 @@ class Scanner:
             if self._plans.edition != edition:
                 break
         else:
-            self._pass_over(batch, done, len(batch.lines))
-            done = len(batch.lines)
+            self._pass_over(batch, done, len(batch))
+            done = len(batch)
         self._keep(batch, done)
         return done
 
@@ -121,9 +120,9 @@ class Scanner:
     def _to_look_at(self, batch: Batch) -> list[int]:
         """The places of all lines but those of which nothing depends on the lines around them."""
         is_open = batch.kinds < 0
-        if batch.timed and (self.clock.zone is not None or self.first_ms is None):
+        if len(batch.timed) and (self.clock.zone is not None or self.first_ms is None):
             # Which of two hours of the same name it is depends on the line above.
-            is_open[[batch.alike[n] for n in batch.timed]] = True
+            is_open[batch.alike[batch.timed]] = True
         if len(batch.timed) < len(batch.alike):
             ends, starts = batch.where.ends[batch.alike], batch.where.starts[batch.alike]
             floors = np.append(self._floor, ends[:-1])
@@ -137,15 +136,15 @@ class Scanner:
 
     def _pass_over(self, batch: Batch, begin: int, end: int) -> None:
         """Notes what lines that need no look leave to those below them."""
-        first, last = bisect_left(batch.alike, begin), bisect_left(batch.alike, end)
+        first, last = batch.alike.searchsorted((begin, end)).tolist()
         if first == last:
             return
         self._floor = int(batch.where.ends[batch.alike[last - 1]])
-        timed = batch.timed[bisect_left(batch.timed, first) : bisect_left(batch.timed, last)]
+        timed = batch.timed[slice(*batch.timed.searchsorted((first, last)))]
         if self._last_alike is None:
-            stop = timed[0] + 1 if timed else last
+            stop = timed[0] + 1 if len(timed) else last
             batch.columns["before_ms"][first:stop] = self._last_or_none()
-        if timed:
+        if len(timed):
             self._last_alike = self._time_of(batch, batch.alike[timed[-1]])
 
     def _last_or_none(self) -> int:
@@ -154,7 +153,7 @@ class Scanner:
     def _time_of(self, batch: Batch, place: int) -> bytes:
         shape = self._plans.kinds[batch.kinds[place]].shape
         time = shape.time if shape else None
-        return batch.lines[place][time.begin : time.end] if time else b""
+        return batch.line(place)[time.begin : time.end] if time else b""
 
     def _look_at(self, batch: Batch, place: int) -> None:
         """Reads a line that is not alike, or whose time depends on the lines above."""
@@ -163,10 +162,10 @@ class Scanner:
         if kind < 0:
             number, offset = int(batch.where.numbers[place]), int(batch.offsets[place])
             plan = self._plans.plans[-1 - kind]
-            if self._read_line(plan, batch.lines[place], number, offset, start):
+            if self._read_line(plan, batch.line(place), number, offset, start):
                 self._floor = end
             return
-        columns, row = batch.columns, bisect_left(batch.alike, place)
+        columns, row = batch.columns, int(batch.alike.searchsorted(place))
         if self._last_alike is None:
             columns["before_ms"][row] = self._last_or_none()
         if text := self._time_of(batch, place):
@@ -181,13 +180,13 @@ class Scanner:
         for shape, count in self._plans.note_lines(batch.kinds[:done]):
             for format_name, times in shape.records.items():
                 self.records[format_name] += times * count
-        alike = batch.alike[: bisect_left(batch.alike, done)]
-        if not alike:
+        alike = batch.alike[: batch.alike.searchsorted(done)]
+        if not len(alike):
             return
         columns = batch.columns
         if len(alike) < len(batch.alike):
             columns = {name: values[: len(alike)] for name, values in columns.items()}
-        self._waiting.add([batch.lines[place] for place in alike], batch.kinds[alike], columns)
+        self._waiting.add(batch.data, batch.where.part(alike), batch.kinds[alike], columns)
         if len(self._waiting) >= _WAITING_LINES:
             self.finish()
 

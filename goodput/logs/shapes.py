@@ -14,9 +14,18 @@ import numpy as np
 
 from goodput.logs.clock import LAST_HOUR, LAST_MINUTE, LEAP_SECOND, LogClock, TimePlace
 from goodput.logs.formats import Pattern
-from goodput.logs.lines import ZEROS, Line, places_without_escapes
+from goodput.logs.lines import ZEROS, Line, Texts, places_without_escapes, texts_at
+from goodput.logs.reading import FoundLines
 from goodput.logs.regex import Match, Span
-from goodput.logs.step_lines import COVERS, MAX_ELAPSED_MS, NONE, STEP_LINE, Lines, label_of
+from goodput.logs.step_lines import (
+    COVERS,
+    MAX_ELAPSED_MS,
+    NONE,
+    STEP_LINE,
+    Lines,
+    digests,
+    label_of,
+)
 
 _ZERO = ord("0")
 # A time that is to be read with those of other lines; no line has it.
@@ -75,31 +84,39 @@ class Waiting:
     """Lines of known shapes, in file order, that are to be read together."""
 
     def __init__(self) -> None:
-        self._lines: list[bytes] = []
-        self._shapes: list[Numbers] = []
+        self._size = 0
+        self._places: dict[int, list[Numbers]] = {}
+        self._texts: dict[int, list[Texts]] = {}
         self._columns: list[dict[str, Numbers]] = []
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return self._size
 
-    def add(self, lines: list[bytes], shapes: Numbers, columns: dict[str, Numbers]) -> None:
+    def add(
+        self, data: bytes, where: FoundLines, shapes: Numbers, columns: dict[str, Numbers]
+    ) -> None:
         """Adds lines, each with the number of its shape and what is known of it, by PLACE."""
-        self._lines += lines
-        self._shapes.append(shapes)
+        for number in np.flatnonzero(np.bincount(shapes)).tolist():
+            places = np.flatnonzero(shapes == number)
+            starts = where.starts[places]
+            size = int(where.ends[places[0]] - starts[0])
+            self._places.setdefault(number, []).append(places + self._size)
+            self._texts.setdefault(number, []).append(texts_at(data, starts, size))
+        self._size += len(shapes)
         self._columns.append(columns)
 
     def read(
         self, shapes: Sequence[Shape | None], clock: LogClock
     ) -> Iterator[tuple[Pattern, Lines]]:
         """The lines as columns: for each pattern that they match."""
-        if not self._lines:
+        if not self._size:
             return
-        of_shape = np.concatenate(self._shapes)
         columns = {name: np.concatenate([c[name] for c in self._columns]) for name in PLACE}
-        order = np.argsort(of_shape, kind="stable")
         parts = []
-        for places in np.split(order, np.flatnonzero(np.diff(of_shape[order])) + 1):
-            part = _Part(shapes[of_shape[places[0]]], [self._lines[n] for n in places.tolist()])
+        for number, of_blocks in sorted(self._places.items()):
+            places, shape = np.concatenate(of_blocks), shapes[number]
+            assert shape is not None
+            part = _Part(shape, np.concatenate(self._texts[number]))
             stamps = columns["stamp_ms"][places]
             if (stamps == READ_LATER).any():
                 stamps = np.where(stamps == READ_LATER, part.times(clock), stamps)
@@ -125,11 +142,10 @@ def _fill_before(before: Any, stamps: Any) -> None:
 class _Part:
     """Some lines of one shape, digit by digit."""
 
-    def __init__(self, shape: Shape, lines: Sequence[bytes]) -> None:
+    def __init__(self, shape: Shape, texts: Texts) -> None:
         self.shape = shape
-        self._lines = lines
-        text = np.frombuffer(b"".join(lines), np.uint8).reshape(len(lines), -1)
-        self._digits = text - _ZERO  # wraps where there is no digit
+        self._texts = texts
+        self._digits = texts - _ZERO  # wraps where there is no digit
 
     def times(self, clock: LogClock) -> Any:
         """Their times; NONE where one is none."""
@@ -139,7 +155,7 @@ class _Part:
         day = self._digits[:, columns]
         is_new = np.append(True, (day[1:] != day[:-1]).any(axis=1))
         first = np.flatnonzero(is_new)
-        days = [clock.day_at(self._lines[number], place) for number in first.tolist()]
+        days = [clock.day_at(self._texts[number].tobytes(), place) for number in first.tolist()]
         known = np.array([NONE if ms is None else ms for ms in days], np.int64)
         start = known[np.cumsum(is_new) - 1]
         hour, minute, second = (
@@ -157,9 +173,9 @@ class _Part:
 
     def rows(self, found: Found) -> Lines:
         """What they say by one pattern."""
-        rows = np.empty(len(self._lines), STEP_LINE)
+        rows = np.empty(len(self._texts), STEP_LINE)
         rows["rank"] = NONE if self.shape.rank is None else self._integer(self.shape.rank)
-        rows["digest"] = [hash(line[found.begin :]) for line in self._lines]
+        rows["digest"] = digests(self._texts[:, found.begin :])
         rows["position"] = self._position(found)
         rows["elapsed_ms"] = self._elapsed(found)
         for name in ("total", "samples", "tokens"):
@@ -191,7 +207,7 @@ class _Part:
         begin, end = found.spans["elapsed"]
         text = self.shape.text[begin:end]
         if b":" in text:
-            ms = np.zeros(len(self._lines), np.int64)
+            ms = np.zeros(len(self._texts), np.int64)
             for part in text.split(b":"):
                 ms = ms * 60 + self._integer((begin, begin + len(part)))
                 begin += len(part) + 1
@@ -209,7 +225,7 @@ class _Part:
         begin, end = found.spans["label"]
         if _ZERO not in self.shape.text[begin:end]:
             return label_of(found.fields["label"])
-        texts = [line[begin:end].decode("utf-8", "replace") for line in self._lines]
+        texts = [text.tobytes().decode("utf-8", "replace") for text in self._texts[:, begin:end]]
         return np.array([label_of(text) for text in texts]).T
 
 

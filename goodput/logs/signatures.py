@@ -100,7 +100,7 @@ def unknown_error() -> Signature:
         failure_class="unk.none",
         role="info",
         strength=0,
-        regex=Regex(source),
+        regex=Regex(source, is_shipped=True),
         literals=required_literals(source),
         example="",
     )
@@ -109,10 +109,12 @@ def unknown_error() -> Signature:
 @cache
 def _load(folders: tuple[Path, ...]) -> SignatureSet:
     known = {row["class"] for row in catalog_rows("taxonomy", folders)} | set(_LOOKUPS)
-    return SignatureSet([_parse(row, known) for row in catalog_rows("log_signatures", folders)])
+    is_shipped = folders == (catalog_dir(),)
+    rows = catalog_rows("log_signatures", folders)
+    return SignatureSet([_parse(row, known, is_shipped=is_shipped) for row in rows])
 
 
-def _parse(row: dict[str, str], known_classes: set[str]) -> Signature:
+def _parse(row: dict[str, str], known_classes: set[str], *, is_shipped: bool) -> Signature:
     try:
         if row["class"] not in known_classes:
             raise UsageError(f"{row['class']!r} is no class of taxonomy.csv")
@@ -125,7 +127,7 @@ def _parse(row: dict[str, str], known_classes: set[str]) -> Signature:
             failure_class=row["class"],
             role=row["role"],
             strength=int(row["strength"]),
-            regex=Regex(row["regex"]),
+            regex=Regex(row["regex"], is_shipped=is_shipped),
             literals=required_literals(row["regex"]),
             example=row["example"],
         )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from goodput.logs.step_lines import BAR, COVERS, MAX_ELAPSED_MS, NONE, Lines
+from goodput.logs.step_lines import BAR, COVERS, MAX_ELAPSED_MS, NONE, Lines, joined, lines_at
 
 BASES = ("none", "line", "above", "elapsed", "carried")
 _LAST = COVERS.index("last")
@@ -39,6 +39,7 @@ _STEP = np.dtype(
     + [("is_bar", np.bool_)],
     align=True,
 )
+_NO_STEPS = np.empty(0, _STEP)
 
 
 class Steps(Sequence[Step]):
@@ -50,12 +51,13 @@ class Steps(Sequence[Step]):
     """
 
     def __init__(self, rows: np.ndarray[Any, np.dtype[np.void]] | None = None) -> None:
-        self.rows = np.empty(0, _STEP) if rows is None else rows
+        self.rows = _NO_STEPS if rows is None else rows
 
     @staticmethod
     def joined(parts: Iterable[Steps]) -> Steps:
         """The steps of all parts, one part after another."""
-        return Steps(np.concatenate([np.empty(0, _STEP), *(part.rows for part in parts)]))
+        filled = [part.rows for part in parts if part]
+        return Steps(joined(filled or [_NO_STEPS]))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -77,11 +79,11 @@ class Steps(Sequence[Step]):
 
     __hash__ = None  # type: ignore[assignment]  # as of a list
 
-    def known(self, column: str) -> list[int]:
+    def known(self, column: str) -> _Numbers:
         """The values of a column, without those that are not known."""
         values = self.rows[column]
-        found: list[int] = values[values != NONE].tolist()
-        return found
+        known: _Numbers = values[values != NONE]
+        return known
 
 
 def _step(row: tuple[Any, ...]) -> Step:
@@ -204,7 +206,7 @@ def records_of(lines: Lines, run: StepRun, resumed_from: int | None) -> Steps:
     """
     if not run.places:
         return Steps()
-    lines = lines[run.places]
+    lines = lines_at(lines, run.places)
     rows = np.empty(len(lines), _STEP)
     last = rows["last"] = np.array(run.positions, np.int64)
     rows["end_ms"], rows["basis"] = run.ends, run.bases

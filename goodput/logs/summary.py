@@ -97,7 +97,7 @@ def _run_seconds(result: LogResult) -> float | None:
     if said:
         return sum(said) / 1000
     ends, starts = result.steps.known("end_ms"), result.steps.known("start_ms")
-    return (max(ends) - min(starts)) / 1000 if ends and starts else None
+    return int(ends.max() - starts.min()) / 1000 if len(ends) and len(starts) else None
 
 
 def _phase_seconds(result: LogResult) -> dict[str, float]:

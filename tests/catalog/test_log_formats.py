@@ -47,6 +47,7 @@ def test_the_formats_that_the_product_names_are_there():
         "dllogger",
         "epoch-log",
         "fairseq",
+        "fairseq2",
         "generic",
         "hf-trainer",
         "lightning",
@@ -60,8 +61,10 @@ def test_the_formats_that_the_product_names_are_there():
         "tensorflow",
         "torchelastic",
         "torchtitan",
+        "torchtune",
         "tqdm",
         "ultralytics",
+        "verl",
     ]
 
 

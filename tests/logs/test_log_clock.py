@@ -72,3 +72,11 @@ def test_impossible_dates_are_no_times(line):
 def test_an_unknown_zone_is_refused():
     with pytest.raises(UsageError, match="'Mars/Base' is not a time zone; write an IANA name"):
         zone_named("Mars/Base")
+
+
+@pytest.mark.parametrize("above", [b"", b"2025-01-21 09:15:10 hello"])
+def test_seconds_of_three_digits_are_no_time_whatever_stands_above(above):
+    clock, line = LogClock(), b"2025-01-21 09:15:598 train_acc 3"
+    clock.read(above)
+    assert clock.place(line) == (True, None)
+    assert clock.read(line) is None

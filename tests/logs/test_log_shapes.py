@@ -3,12 +3,18 @@
 import io
 import random
 import re
+from unittest.mock import patch
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from goodput.logs import LogHints, plans, read_log, scan, summarise
 from goodput.logs.formats import load_formats
 from goodput.logs.regex import Regex
+from goodput.logs.signatures import load_signatures
+from goodput.logs.step_lines import digest, digests
 
 STEPS = [
     example["line"]
@@ -17,6 +23,7 @@ STEPS = [
     if pattern.event == "step"
     for example in pattern.examples
 ]
+ERRORS = [signature.example for signature in load_signatures().signatures]
 WRAPPINGS = (
     "{}",
     "[default3]:{}",
@@ -132,3 +139,69 @@ def test_a_line_of_digits_that_mean_something_is_not_taken_for_its_like(monkeypa
     assert len(together[0]["log_evidence"]) == 2
     _one_by_one(monkeypatch)
     assert _read(text) == together
+
+
+def test_of_many_lines_of_one_length_those_with_digits_that_mean_something_are_told_apart(
+    monkeypatch,
+):
+    text = "".join(
+        f"2026-03-02 10:00:{i % 60:02} launcher: Rank 2 crashed with exit code -{i % 10}.\n"
+        for i in range(200)
+    )
+    together = _read(text)
+    _one_by_one(monkeypatch)
+    alone = _read(text)
+    assert alone == together
+    assert len({row["signature"] for row in alone[0]["log_evidence"]}) > 1
+
+
+def test_of_one_length_more_kinds_than_are_told_together_are_read(monkeypatch):
+    names = "abcdefghijklmnop"
+    text = "".join(
+        f"2026-03-02 10:{i // 60:02}:{i % 60:02} {names[i % 16]}] step: {1000 + i} loss: 1.0\n"
+        for i in range(800)
+    )
+    together = _read(text)
+    assert [row["last"] for row in together[0]["log_steps"]] == list(range(1000, 1800))
+    _one_by_one(monkeypatch)
+    assert _read(text) == together
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.sampled_from(STEPS + ERRORS), min_size=1, max_size=4),
+    st.integers(1, 60),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.randoms(use_true_random=False),
+)
+def test_any_mixture_of_lines_says_together_what_it_says_one_by_one(some, count, end, rng):
+    def line(number):
+        digits = _DIGIT.sub(
+            lambda found: found[0] if len(found[0]) > 1 else rng.choice("0123456789"),
+            rng.choice(some),
+        )
+        return f"2026-03-02 10:{number // 60:02}:{number % 60:02} {digits}{end}"
+
+    text = "".join(map(line, range(count)))
+    with patch.object(plans, "_FEW_LINES", 2):
+        together = _read(text)
+    with patch.object(plans, "_LONG_LINE", 0):
+        assert _read(text) == together
+
+
+def test_the_digests_of_many_texts_are_those_of_each_alone():
+    texts = [
+        b"step: 1",
+        b"step: 2",
+        b"step: 1 ",
+        b"step: 1\0",
+        b"",
+        b"s",
+        b"s\0",
+        b"12345678",
+        b"123456781",
+    ]
+    assert len(set(map(digest, texts))) == len(texts)
+    for text in (*texts, *map(str.encode, STEPS), b"x" * 100_000):
+        some = np.frombuffer(text * 3, np.uint8).reshape(3, -1)
+        assert digests(some).tolist() == [digest(text)] * 3

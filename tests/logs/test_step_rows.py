@@ -68,7 +68,7 @@ def test_a_row_that_breaks_a_rule_is_refused_and_the_others_are_taken(tmp_path):
         "log_steps",
         "last",
         "0",
-        'breaks the rule ("last" >= "first")',
+        "breaks the order: last is below first",
     ]
 
 

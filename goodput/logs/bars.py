@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from goodput.logs.step_lines import MAX_POSITION, NONE, Lines
+from goodput.logs.step_lines import ASIDE, MAX_POSITION, NONE, Lines
 
 
 def training_bar(updates: Lines) -> Lines:
@@ -13,6 +13,9 @@ def training_bar(updates: Lines) -> Lines:
     A loop per epoch draws a bar per epoch; its steps count on from epoch to epoch. Downloads and
     loading loops draw bars, too, but short ones, and those over a data set do not count iterations.
     """
+    is_aside = updates["label"] == ASIDE
+    if is_aside.any():
+        updates = np.compress(~is_aside, updates)
     if not len(updates):
         return updates
     total = np.maximum(updates["total"], 0)

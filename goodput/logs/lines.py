@@ -66,6 +66,12 @@ def _prefix() -> re.Pattern[bytes]:
     return re.compile("|".join(f"(?:{part})" for part in parts).encode())
 
 
+@cache
+def aside_bar() -> re.Pattern[str]:
+    """What the label of a progress bar begins with that does something else than train."""
+    return re.compile(_shapes()["bars"]["aside"])
+
+
 def read_line(raw: bytes) -> Line:
     """Takes the wrapping off one line."""
     text = raw

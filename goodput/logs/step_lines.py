@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goodput.logs.formats import Pattern
-from goodput.logs.lines import Texts
+from goodput.logs.lines import Texts, aside_bar
 
 Lines = np.ndarray[Any, np.dtype[np.void]]
 """Rows of STEP_LINE, in file order."""
@@ -19,6 +19,8 @@ Lines = np.ndarray[Any, np.dtype[np.void]]
 NONE = int(np.iinfo(np.int64).min)
 COVERS = ("iteration", "last", "bar")
 BAR = COVERS.index("bar")
+# In place of what tells a label; no hash is this one.
+ASIDE = NONE
 # A longer time is no time that a run could measure.
 MAX_ELAPSED_MS = 10 * 366 * 86_400_000
 # Products of what lines say may be larger than any run.
@@ -102,8 +104,11 @@ def _weights() -> Any:
 
 
 def label_of(text: str) -> tuple[int, bool]:
-    """What tells the label of a progress bar from others, and whether it is one of an epoch."""
-    return hash(text.strip()), "poch" in text
+    """What tells the label of a progress bar from others, and whether it is one of an epoch.
+
+    ASIDE where the bar does something else than train.
+    """
+    return ASIDE if aside_bar().match(text) else hash(text.strip()), "poch" in text
 
 
 @dataclass(slots=True)

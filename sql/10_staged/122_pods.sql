@@ -3,7 +3,7 @@
 -- The earliest event of a kind fills a time that the pod's own row leaves open. GPUs are released
 -- at the earliest known end, and never later than the node object is gone. A pod that vanished was gone
 -- at the latest when another was bound that would not have fitted beside it. One that was released when
--- it was bound held nothing, but is a member of its gang all the same.
+-- it was bound, or whose node was gone by then, held nothing, but is a member of its gang all the same.
 --
 -- grain: cluster, pod_uid
 
@@ -157,11 +157,10 @@ select
     bound_at,
     case when released_at is null or running_at < released_at then running_at end as running_at,
     terminated_at,
-    released_at,
+    case when released_at < bound_at then bound_at else released_at end as released_at,
     exit_code,
     reason,
     disruption,
     last_seen,
     gone_by
 from released
-where coalesce(released_at, 'infinity') >= bound_at

@@ -2,6 +2,7 @@
 -- disjoint, without gaps, one state and cause each.
 --
 -- What an open attempt did after somebody looked at its log last, nobody knows: unk.obs_gap [0.3, 2.6].
+-- An attempt that ended without a word of how left its last step to unk.none [1.8].
 --
 -- grain: cluster, job, attempt, started_ms
 
@@ -39,7 +40,7 @@ placed as (
         verdict.carry_cause,
         verdict.carry_job,
         verdict.carry_attempt,
-        verdict.own_cause,
+        coalesce(verdict.own_cause, 'unk.none') as own_cause,
         coalesce(segment.state like 'A.lost.%', false) as is_lost,
         segment.ended_ms >= attempt.known_end_ms as is_tail,
         case

@@ -1,12 +1,19 @@
 -- The state of each node, or of a device with a life of its own, ignoring jobs [1.6, 1.9].
 --
 -- Only abnormal spans have rows; between them the node is available. ok_open ignores staleness,
--- ok_closed does not; neither is broken by cordon or drain [5.2].
+-- ok_closed does not; neither is broken by cordon or drain [5.2]. What began before the node was paid
+-- for begins with it.
 --
 -- grain: cluster, node_uid, profile, started_ms
 
 with profiles as (
-    select distinct cluster, node_uid, profile from intervals.device_profiles
+    select distinct
+        profile.cluster,
+        profile.node_uid,
+        profile.profile,
+        epoch_ms(node.paid_from) as paid_from_ms
+    from intervals.device_profiles as profile
+    inner join staged.nodes as node using (cluster, node_uid)
 ),
 
 node_spans as (
@@ -87,7 +94,7 @@ spans as (
             'stale',
             'cordoned'
         ], span.state) as state_order,
-        span.started_ms,
+        greatest(span.started_ms, profiles.paid_from_ms) as started_ms,
         span.ended_ms,
         span.is_planned
     from node_spans as span
@@ -96,7 +103,7 @@ spans as (
             span.cluster = profiles.cluster
             and span.node_uid = profiles.node_uid
             and (span.gpu is null or span.gpu = profiles.profile)
-    where span.ended_ms > span.started_ms
+    where span.ended_ms > greatest(span.started_ms, profiles.paid_from_ms)
 ),
 
 reached as (

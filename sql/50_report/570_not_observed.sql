@@ -98,6 +98,11 @@ unclassified as (
 unattributed as (
     select sum(row_count) as row_count
     from report.unattributed_rows
+),
+
+homeless as (
+    select count(*) as job_count
+    from report.jobs_without_gpus
 )
 
 select
@@ -143,3 +148,7 @@ union all
 select 95, 'unattributed_rows', row_count, null, 'rows'
 from unattributed
 where row_count > 0
+union all
+select 96, 'jobs_without_gpus', job_count, null, 'jobs'
+from homeless
+where job_count > 0

@@ -312,6 +312,50 @@ def test_steps_and_phases_of_attempts_that_nothing_tells_of_are_seen(model):
     )
 
 
+def test_jobs_with_steps_and_without_gpus_are_seen_and_where_they_hold_some(model):
+    model.given(
+        "intervals.lineage_attempts",
+        """
+        cluster  job   attempt  attempt_id
+        a        J     1        1
+        a        lone  1        2
+        a        lone  2        3
+        a        K     1        4
+        default  llm   1        5
+        default  J     1        6
+        """,
+    )
+    model.given(
+        "intervals.attempt_pace",
+        "attempt_id  record_count\n1  10\n2  3\n3  4\n4  0\n5  7\n6  1",
+    )
+    model.given(
+        "staged.jobs", "cluster  job  name\na  J  j\na  uid-1  llm\na  lone  lone\ndefault  llm  -"
+    )
+    model.given(
+        "staged.pods",
+        """
+        cluster  pod_uid  job    gpus
+        a        p1       J      8
+        a        p2       uid-1  8
+        # a launcher
+        a        p3       lone   0
+        """,
+    )
+    model.expect(
+        "report.jobs_without_gpus",
+        """
+        cluster  job   name  attempt_count  record_count  held_in
+        a        lone  lone  2              7             -
+        default  J     -     1              1             a
+        default  llm   -     1              7             a
+        """,
+    )
+    model.expect(
+        "report.not_observed", "amount  unit\n3  jobs", where="topic = 'jobs_without_gpus'"
+    )
+
+
 def test_rows_that_were_set_aside_have_a_remedy(model):
     model._store("raw.quarantine", model._types("raw.quarantine"))
     model.given(

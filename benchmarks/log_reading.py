@@ -45,9 +45,12 @@ def measure(folder: Path) -> Iterator[tuple[str, Use, Use]]:
         return
     patterns = _patterns(folder)
     written = training_logs.write(folder, MEGABYTES * 1_000_000)
-    files = _copied(written)
-    noise = [file for file in files if file.name.startswith("noise")]
-    packed = _copied([_packed(file) for file in written if file.stem in ("megatron", "noise")])
+    files = _copied(written, range(1, COPIES))
+    # Half of the mixture is noise: of noise alone, as many bytes as of the mixture.
+    noisy = [file for file in written if file.stem == "noise"]
+    noise = _copied(noisy, range(COPIES, 3 * COPIES - 1))
+    packed = [_packed(file) for file in written if file.stem in ("megatron", "noise")]
+    packed = _copied(packed, range(1, COPIES))
     grep = partial(_run_ripgrep, ripgrep, patterns)
     name = f"read_{MEGABYTES * COPIES}_mb_of_logs"
     whole, part = grep(files), grep(noise)
@@ -89,10 +92,10 @@ def _in_bytes(source: str) -> str:
     )
 
 
-def _copied(files: Sequence[Path]) -> list[Path]:
+def _copied(files: Sequence[Path], numbers: range) -> list[Path]:
     """Each file under several names, without the room of as many."""
     copies = list(files)
-    for number in range(1, COPIES):
+    for number in numbers:
         for file in files:
             copy = file.with_name(f"{file.stem}-{number}{file.suffix}")
             copy.hardlink_to(file)

@@ -21,15 +21,18 @@ def command(context: Context, output: str) -> None:
 
     On stderr the lake, the last build, and each [[source]] of goodput.toml. On stdout one row per
     raw table and cluster: rows, newest knowledge time and newest event, and from how many sources
-    (files, API servers) they came. Exits with 5 if the lake or a source is not reachable.
+    (files, API servers) they came. Exits with 2 if goodput.toml cannot be used, with 5 if the lake
+    or a source is not reachable.
     """
     from goodput.cli.output import print_result
     from goodput.sources.checkup import UNREACHABLE, check_up
     from goodput.sources.configured import configured_sources
+    from goodput.warehouse.build import require_parameters
     from goodput.warehouse.freshness import freshness_sql, last_build
     from goodput.warehouse.query import open_session
 
     sources = configured_sources(context.settings)
+    require_parameters(context.settings.params)
     unreachable: list[str] = []
     lake = None
     try:

@@ -139,7 +139,7 @@ def _interruption_lines(row: dict[str, Any]) -> Iterator[str]:
     for item in row["evidence"]:
         where = item["origin"] or ""
         line = f":{item['origin_line']}" if item["origin_line"] is not None else ""
-        place = f" on {shown(item['node_uid'])}" if item["node_uid"] else ""
+        place = f" on {shown(item['node_name'])}" if item["node_name"] else ""
         read = f"  [{shown(where)}{line}]" if where else ""
         yield (
             f"    {'*' if item['is_picked'] else '-'} {shown(item['observed_at'])} "
@@ -183,7 +183,7 @@ def _incident_lines(row: dict[str, Any]) -> Iterator[str]:
 def _slow_lines(row: dict[str, Any]) -> Iterator[str]:
     from goodput.cli.output import shown
 
-    suspect = f", {shown(row['node_uid'])} suspected" if row["node_uid"] else ""
+    suspect = f", {shown(row['node_name'])} suspected" if row["node_name"] else ""
     yield (
         f"  {shown(row['started_at'])} to {shown(row['ended_at'])}  "
         f"{shown(row['job'])}/{row['attempt']}: {shown(row['class'])}, confidence "

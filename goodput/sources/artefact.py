@@ -38,12 +38,17 @@ MAX_VALUE_CHARS = 200
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that could not be taken: where, what stood there, and why not."""
+    """Something that could not be taken: where, what stood there, and why not.
+
+    Attributes:
+        ends_file: what follows in the file was not read.
+    """
 
     row_number: int | None
     column: str | None
     value: str | None
     reason: str
+    ends_file: bool = False
 
 
 def checked_hints(hints: Hints) -> Hints:

@@ -17,6 +17,7 @@ from goodput._resources import catalog_dir
 from goodput.sources.listing_lines import Entry
 
 _MAX_STEP = 2**63 - 1
+_MOST_DIGITS = 100
 
 
 @dataclass(frozen=True)
@@ -165,8 +166,8 @@ def _directory_layouts(name: str) -> tuple[tuple[tuple[Layout, int], ...], bool]
     matches = []
     for layout in layouts():
         match = layout.directory.fullmatch(stripped) if layout.directory else None
-        if match and int(match["step"]) <= _MAX_STEP:
-            matches.append((layout, int(match["step"])))
+        if match and (step := _number(match["step"])) <= _MAX_STEP:
+            matches.append((layout, step))
     return tuple(matches), is_temporary
 
 
@@ -209,9 +210,14 @@ def _file_layout(name: str) -> tuple[Layout, int, str | None] | None:
     stripped, _ = _strip_temporary(name)
     for layout in layouts():
         match = layout.file.fullmatch(stripped) if layout.file else None
-        if match and int(match["step"]) <= _MAX_STEP:
-            return layout, int(match["step"]), match["rank"]
+        if match and (step := _number(match["step"])) <= _MAX_STEP:
+            return layout, step, match["rank"]
     return None
+
+
+def _number(digits: str) -> int:
+    """What the digits in a name say; Python reads no number of thousands of them."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else _MAX_STEP + 1
 
 
 def _files(entries: Iterable[Entry]) -> Iterator[Found]:
@@ -273,13 +279,17 @@ def _missing(requires: Iterable[tuple[str, ...]], names: list[str]) -> Iterator[
 
 def _missing_parts(layout: Layout, names: list[str]) -> Iterator[str]:
     """What is missing from the directories inside that hold one item of the checkpoint each."""
-    parts: dict[str, None] = {}
+    parts: dict[str, set[str]] = {}
     for name in names:
-        parts.update({match["part"]: None for p in layout.having if (match := p.fullmatch(name))})
-    for part in parts:
-        inside = [name.removeprefix(part) for name in names if name.startswith(part)]
+        parts.update({match["part"]: set() for p in layout.having if (match := p.fullmatch(name))})
+    # A tree may have as many parts as files: each file is looked at once for the parts above it.
+    for name in names if parts else ():
+        for start in (0, *(end + 1 for end, letter in enumerate(name) if letter == "/")):
+            if (there := parts.get(name[:start])) is not None:
+                there.update(glob for glob in layout.each if _glob(glob).fullmatch(name, start))
+    for part, there in parts.items():
         for glob in layout.each:
-            if not any(_glob(glob).fullmatch(name) for name in inside):
+            if glob not in there:
                 yield f"{part}{glob} is not there"
 
 
@@ -287,9 +297,10 @@ def _missing_shards(pattern: re.Pattern[str] | None, names: list[str]) -> Iterat
     sets: dict[tuple[str, int], set[int]] = defaultdict(set)
     for name in names:
         if pattern and (match := pattern.fullmatch(name)):
-            sets[match["set"], int(match["total"])].add(int(match["index"]))
+            sets[match["set"], _number(match["total"])].add(_number(match["index"]))
     for (stem, total), present in sets.items():
-        if absent := total - len(present & set(range(1, total + 1))):
+        # Of a total that a name may say, no list is made.
+        if absent := total - sum(1 <= index <= total for index in present):
             yield f"{absent} of {total} shards of {stem} are missing"
 
 
@@ -298,7 +309,7 @@ def _missing_ranks(layout: Layout, names: list[str]) -> Iterator[str]:
     sets: dict[str | None, set[int]] = defaultdict(set)
     for name in names:
         if match := pattern.fullmatch(name):
-            sets[match.groupdict().get("set")].add(int(match["index"]))
+            sets[match.groupdict().get("set")].add(_number(match["index"]))
     expected = max((max(present) for present in sets.values()), default=-1) + 1
     for present in sets.values():
         if absent := expected - len(present):

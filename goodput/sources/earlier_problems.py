@@ -16,32 +16,41 @@ _KEY = ("file", "row_number", "table_name", "column_name", "value", "reason")
 Key = tuple[Any, ...]
 
 _LAST = f"""
-    select {", ".join(_KEY)}, cleared_at is not null as is_cleared
+    select
+        {", ".join(_KEY)},
+        cleared_at is not null as is_cleared,
+        ingested_from is not distinct from $origin as is_ours
     from raw.{QUARANTINE}
-    where cluster = $cluster and ingested_from = $origin
+    where cluster = $cluster and file in (select unnest($files))
     qualify row_number() over (
-        partition by {", ".join(_KEY)} order by coalesce(again_at, cleared_at) desc nulls last
+        partition by {", ".join(_KEY)}, ingested_from
+        order by coalesce(again_at, cleared_at) desc nulls last
     ) = 1
+    order by is_ours
 """
 
 
 class EarlierProblems:
     """What the lake knows to be wrong with the files of one place, and what of it is so again."""
 
-    def __init__(self, lake: Lake, cluster: str, origin: str) -> None:
+    def __init__(self, lake: Lake, cluster: str, origin: str, files: Iterable[str]) -> None:
         """Asks the lake.
 
         Args:
             origin: the place, as the rows name it that were read from there.
+            files: the names of its files.
         """
+        # Another place may have the same problem, and the lake holds each row once: there, ours is
+        # not told yet, which is as if it had been cleared.
         self._is_cleared: dict[Key, bool] = {}
         self._again: set[Key] = set()
         self._whole: set[str] = set()
         snapshot = lake.snapshot()
         if QUARANTINE in snapshot.tables:
-            found = snapshot.ask(QUARANTINE, _LAST, {"cluster": cluster, "origin": origin})
-            for row in found:
-                self._is_cleared[tuple(row[name] for name in _KEY)] = row["is_cleared"]
+            asked = {"cluster": cluster, "origin": origin, "files": list(files)}
+            for row in snapshot.ask(QUARANTINE, _LAST, asked):
+                is_open = row["is_ours"] and not row["is_cleared"]
+                self._is_cleared[tuple(row[name] for name in _KEY)] = not is_open
 
     def read(self, file: str) -> None:
         """Notes that a file is read from its start."""
@@ -50,7 +59,7 @@ class EarlierProblems:
     def meet(self, file: str, table: str, problems: Iterable[Problem]) -> None:
         """Notes what is wrong with a file this time."""
         for problem in problems if self._is_cleared else ():
-            if problem.row_number is None:
+            if problem.row_number is None or problem.ends_file:
                 self._whole.discard(file)  # not read to its end: the rest may be as it was
             told = (problem.column, problem.value, problem.reason)
             safe = (None if text is None else redact(text) for text in told)

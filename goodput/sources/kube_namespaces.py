@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from goodput.sources.kube_answers import Refused, Unanswered
 from goodput.sources.kubernetes_api import KubernetesApi
 
 _NOT_FOUND = 404
+# What is no name of a namespace, such as a/b or .., would ask for something else.
+_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 
 
 def doubtful_namespaces(api: KubernetesApi, names: Iterable[str]) -> Iterator[str]:
@@ -17,12 +20,16 @@ def doubtful_namespaces(api: KubernetesApi, names: Iterable[str]) -> Iterator[st
     in one can tell that it is there. What does not answer is left to the lists to tell.
     """
     for name in names:
+        missing = f"there is no namespace {name!r} in this cluster; check --namespace"
+        if not _NAME.fullmatch(name):
+            yield missing
+            continue
         path = f"/api/v1/namespaces/{name}"
         try:
             api.get(path)
         except Refused as refused:
             if refused.status == _NOT_FOUND:
-                yield f"there is no namespace {name!r} in this cluster; check --namespace"
+                yield missing
                 continue
         except Unanswered:
             return

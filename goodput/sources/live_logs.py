@@ -15,13 +15,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
-from goodput.errors import GoodputError, SourceUnreachable, UsageError
+from goodput.errors import GoodputError, NoData, SourceUnreachable, UsageError
 from goodput.lake import Lake
 from goodput.logs import LogHints
+from goodput.logs.redact import redact
 from goodput.sources.log_lists import TABLE as LISTS
 from goodput.sources.log_lists import LogList, lost_logs
 from goodput.sources.one_log import Readable, Tables, is_unchanged, read_one
-from goodput.sources.places import Listing, Place, Stored, places
+from goodput.sources.places import Flaw, Listing, Place, Stored, places
 from goodput.sources.publisher import QUARANTINE, Publisher, Rows
 from goodput.sources.readings import TABLE as READS
 from goodput.sources.readings import Reading, Readings
@@ -207,9 +208,9 @@ class LogFiles:
         self.tables: Tables = {}
         self._paths = paths
 
-    def logs(self, _: Readings) -> Iterator[tuple[LogList, Readable, Stored]]:
+    def logs(self, readings: Readings) -> Iterator[tuple[LogList, Readable, Stored]]:
         """The files, each once; a path that cannot be listed does not stop the rest."""
-        seen: set[str] = set()
+        met: dict[str, LogList] = {}
         for path in self._paths:
             try:
                 listed = LogList(Place.open(path).root, is_whole=True)
@@ -217,20 +218,29 @@ class LogFiles:
                 self.errors.append(error)
                 continue
             self.lists.append(listed)
-            for place, listing in self._listings(path, listed):
-                for stored in listing.entries:
-                    hidden = stored.name.rsplit("/", 1)[-1].startswith(".")
-                    if stored.is_directory or hidden:
-                        continue
+            for place, stored in self._files(path, listed):
+                first = met.setdefault(stored.name, listed)
+                if first is listed:
+                    yield listed, place, stored
+                else:
+                    last = readings.last_of(stored.name)
+                    listed.see_as(first, stored.name, last.log_id if last else None)
+
+    def _files(self, path: str, listed: LogList) -> Iterator[tuple[Place, Stored]]:
+        """The files below a path, each once, also where a pattern names the folders above, too."""
+        here: set[str] = set()
+        for place, listing in self._listings(path, listed):
+            for stored in listing.entries:
+                hidden = stored.name.rsplit("/", 1)[-1].startswith(".")
+                if not (stored.is_directory or hidden or stored.name in here):
+                    here.add(stored.name)
                     listed.files += 1
-                    if stored.name not in seen:
-                        seen.add(stored.name)
-                        yield listed, place, stored
+                    yield place, stored
 
     def _listings(self, path: str, listed: LogList) -> list[tuple[Place, Listing]]:
         """What lies below a path, as far as it can be listed."""
         try:
-            found = [(place, place.listing()) for place in places(path)]
+            found = [(place, _listing(place, listed.root)) for place in places(path)]
         except GoodputError as error:
             listed.fail(str(error))
             self.errors.append(error)
@@ -240,6 +250,19 @@ class LogFiles:
                 listed.miss(flaw.name, flaw.reason)
                 self.errors.append(SourceUnreachable(f"{flaw}; check the permissions"))
         return found
+
+
+def _listing(place: Place, root: str) -> Listing:
+    """What a root holds, or one of many that a pattern names, which does not spoil the others."""
+    try:
+        return place.listing()
+    except GoodputError as error:
+        if redact(place.root) == root:
+            raise
+        # It went since, or is a link to nothing: as in a folder, no log is there.
+        is_gone = isinstance(error, NoData)
+        reason = str(error).removeprefix(f"{place.name} ")
+        return Listing([], [] if is_gone else [Flaw(place.root, reason)])
 
 
 def _sentence(name: str, tables: Rows) -> str:

@@ -36,7 +36,7 @@ class LogList:
 
     root: str
     files: int = 0
-    unseen: list[str] = field(default_factory=list)
+    unseen: dict[str, None] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
     is_seen: bool = True
     is_whole: bool = False
@@ -51,9 +51,16 @@ class LogList:
         """Notes that a log is there."""
         self.seen.add(log_id)
 
+    def see_as(self, other: LogList, name: str, log_id: str | None) -> None:
+        """Notes of a file that it was met below another root, which tells what became of it."""
+        if log_id in other.seen:
+            self.see(log_id)
+        elif name in other.unseen:
+            self.miss(name, "it could not be read")
+
     def miss(self, name: str, reason: object) -> None:
         """Notes a file or folder that could not be listed or read."""
-        self.unseen.append(name)
+        self.unseen[name] = None
         self.reasons.append(f"{name}: {reason}")
 
     def fail(self, reason: str) -> None:
@@ -78,7 +85,7 @@ class LogList:
             "is_complete": not self.reasons,
             "reason": f"{self.reasons[0]}{more}" if self.reasons else None,
             "files": self.files,
-            "unseen": self.unseen if self.is_seen else None,
+            "unseen": list(self.unseen) if self.is_seen else None,
         }
 
 
@@ -105,8 +112,7 @@ def _tells_of(listed: LogList, reading: Reading) -> bool:
     """Whether a listing has a log, or says itself that it could not see it."""
     if reading.log_id in listed.seen:
         return True
-    places = _places(reading.path)
-    return not (places.isdisjoint(listed.names) and places.isdisjoint(listed.unseen))
+    return any(place in listed.names or place in listed.unseen for place in _places(reading.path))
 
 
 def _places(path: str) -> set[str]:

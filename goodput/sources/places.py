@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import IO
 
 from goodput._files import local_path
@@ -119,7 +118,7 @@ class Place:
         """
         if self.store:
             return self.store.stream(stored.path, stored.size or 0)
-        return Path(stored.path).open("rb")
+        return _opened(stored.path)
 
     def read_at(self, stored: Stored, offset: int, size: int) -> bytes:
         """Some bytes of a file, fewer at its end.
@@ -129,7 +128,7 @@ class Place:
         """
         if self.store:
             return self.store.read(stored.path, offset, size)
-        with Path(stored.path).open("rb") as file:
+        with _opened(stored.path) as file:
             file.seek(offset)
             return file.read(size)
 
@@ -204,15 +203,24 @@ def _matches(parts: list[str], pattern: tuple[str, ...]) -> bool:
     return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
 
 
+def _opened(path: str) -> IO[bytes]:
+    """A local file to read; opening a pipe that took its place would wait for a writer forever."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError("it is no file any more")
+    return os.fdopen(descriptor, "rb")
+
+
 def _walk(folder: str, flaws: list[Flaw]) -> Iterator[Stored]:
     """What is below a folder, in the order of names; links to folders are not followed."""
-    try:
-        with os.scandir(folder) as scan:
-            entries = sorted(scan, key=lambda entry: entry.name)
-    except OSError as error:
-        flaws.append(Flaw(_text(folder), str(error.strerror)))
-        return
-    for entry in entries:
+    # Not by recursion: a job may nest folders deeper than that goes.
+    levels = [_scanned(folder, flaws)]
+    while levels:
+        entry = next(levels[-1], None)
+        if entry is None:
+            levels.pop()
+            continue
         try:
             info = entry.stat()
         except FileNotFoundError:  # it went since the folder was read, or is a link to nothing
@@ -224,7 +232,17 @@ def _walk(folder: str, flaws: list[Flaw]) -> Iterator[Stored]:
             yield _local_file(entry.path, info)
         elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
             yield Stored(_text(entry.path), entry.path, None, _instant(info.st_mtime_ns))
-            yield from _walk(entry.path, flaws)
+            levels.append(_scanned(entry.path, flaws))
+
+
+def _scanned(folder: str, flaws: list[Flaw]) -> Iterator[os.DirEntry[str]]:
+    """The entries of a folder in the order of names; none if it cannot be listed."""
+    try:
+        with os.scandir(folder) as scan:
+            return iter(sorted(scan, key=lambda entry: entry.name))
+    except OSError as error:
+        flaws.append(Flaw(_text(folder), str(error.strerror)))
+        return iter(())
 
 
 def _local_file(path: str, info: os.stat_result) -> Stored:
@@ -232,8 +250,8 @@ def _local_file(path: str, info: os.stat_result) -> Stored:
 
 
 def _text(path: str) -> str:
-    """A path as text, whatever bytes it has."""
-    return os.fsencode(path).decode("utf-8", "replace")
+    """A path as text, whatever bytes it has: two that differ in odd ones stay two."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _instant(nanoseconds: int) -> datetime:

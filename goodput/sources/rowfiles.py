@@ -23,13 +23,23 @@ from goodput.sources.artefact import Problem
 CHUNK_BYTES = 32 << 20
 MAX_LINE_BYTES = 16 << 20
 BLOCK_ROWS = 250_000
-ROW_NUMBER = "row number"
-"""Column of a block that holds the row's number; the space keeps it apart from the file's own."""
+ROW_NUMBER = "row number "
+"""Column of a block that holds the row's number; the file's own have no blank at their end."""
 
-LINE = "json line"
+LINE = "json line "
 """The only other column of an NDJSON block."""
 
 _BOM = b"\xef\xbb\xbf"
+
+# How files begin that are no text in UTF-8, and what to do with them.
+_NO_TEXT = {
+    b"\xff\xfe": "is UTF-16 text; save it as UTF-8",
+    b"\xfe\xff": "is UTF-16 text; save it as UTF-8",
+    b"\x1f\x8b": "is compressed with gzip; let its name end in .gz",
+    b"\x28\xb5\x2f\xfd": "is compressed with zstd; unpack it, or use gzip",
+    b"PK\x03\x04": "is a ZIP archive or a workbook; unpack it, or save its sheet as CSV in UTF-8",
+    b"PAR1": "is a Parquet file; let its name end in .parquet",
+}
 
 
 @dataclass(frozen=True)
@@ -79,6 +89,17 @@ def _chunks(path: Path, problems: list[Problem]) -> Iterator[bytes]:
     problems.append(Problem(None, None, None, f"the compressed file is damaged: {flaw}"))
 
 
+def _text_chunks(path: Path, problems: list[Problem]) -> Iterator[bytes]:
+    """As `_chunks`; nothing of a file whose first bytes say that it is no text."""
+    is_first = True
+    for chunk in _chunks(path, problems):
+        if is_first and (words := _NO_TEXT.get(chunk[:4]) or _NO_TEXT.get(chunk[:2])):
+            problems.append(Problem(None, None, None, words))
+            return
+        is_first = False
+        yield chunk
+
+
 def _read_chunk(stream: io.BufferedReader | gzip.GzipFile) -> tuple[bytes, str | None]:
     """The next bytes up to CHUNK_BYTES, fewer only at the end, and what was wrong there."""
     parts: list[bytes] = []
@@ -99,7 +120,7 @@ def _ndjson(path: Path) -> Iterator[Block]:
     problems: list[Problem] = []
     rest, row, is_first = b"", 1, True
     overlong = 0  # bytes seen so far of a line that is too long to keep
-    for chunk in _chunks(path, problems):
+    for chunk in _text_chunks(path, problems):
         data = rest + (chunk.removeprefix(_BOM) if is_first else chunk)
         is_first = False
         if overlong:
@@ -182,28 +203,48 @@ class _CsvReader(Protocol):
 
 def _csv(path: Path) -> Iterator[Block]:
     problems: list[Problem] = []
-    raw = io.BufferedReader(_Chunked(_chunks(path, problems)))
+    raw = io.BufferedReader(_Chunked(_text_chunks(path, problems)))
     with io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="") as text:
         csv.field_size_limit(MAX_LINE_BYTES)
         reader = csv.reader(text)
         header = _csv_header(reader, problems)
         if header is not None:
+            lines = reader.line_num
             yield from _csv_blocks(reader, header, problems)
+            if lines > 1 and reader.line_num == lines:
+                reason = "the header goes on to the end of the file; is a quote not closed?"
+                problems.append(
+                    Problem(1, None, _printable(",".join(header)), reason, ends_file=True)
+                )
     if problems:
         yield _only(*problems)
 
 
 def _csv_header(reader: Iterator[list[str]], problems: list[Problem]) -> list[str] | None:
+    """The columns; a name that is not UTF-8 is none that a table has, and is only shown."""
     try:
         header = [name.strip() for name in next(reader, [])]
     except csv.Error as error:
-        problems.append(Problem(1, None, None, f"the header cannot be read: {error}"))
+        reason = f"the header cannot be read: {error}"
+        problems.append(Problem(1, None, None, reason, ends_file=True))
         return None
-    if len(set(header)) < len(header) or not all(header):
-        reason = "the header names a column twice or not at all"
-        problems.append(Problem(1, None, _printable(",".join(header)), reason))
+    line = ",".join(header)
+    if flaw := _header_flaw(header):
+        problems.append(Problem(1, None, _printable(line), flaw, ends_file=True))
         return None
-    return header
+    if not _is_text(line):
+        flaw = "the header is not UTF-8 text; save the file as UTF-8"
+        problems.append(Problem(1, None, _printable(line), flaw))
+    return [name if _is_text(name) else _printable(name) for name in header]
+
+
+def _header_flaw(names: list[str]) -> str | None:
+    """Why the columns cannot be told apart, or read at all."""
+    if any("\0" in name for name in names):
+        return "the header holds NUL bytes; save the file as CSV in UTF-8"
+    if len(set(names)) < len(names) or not all(names):
+        return "the header names a column twice or not at all"
+    return None
 
 
 def _csv_blocks(reader: _CsvReader, header: list[str], problems: list[Problem]) -> Iterator[Block]:
@@ -236,10 +277,15 @@ def _csv_rows(
         if len(cells) != width:
             reason = f"has {len(cells)} cells where the header names {width}"
             problems.append(Problem(number, None, _printable(line), reason))
-        elif not line.isascii() and not _is_utf8(line.encode(errors="surrogateescape")):
+        elif not _is_text(line):
             problems.append(Problem(number, None, _printable(line), "is not UTF-8 text"))
         else:
             yield number, cells
+
+
+def _is_text(line: str) -> bool:
+    """Whether a line was read without bytes that are not UTF-8."""
+    return line.isascii() or _is_utf8(line.encode(errors="surrogateescape"))
 
 
 def _printable(line: str) -> str:
@@ -288,12 +334,50 @@ def _parquet(path: Path) -> Iterator[Block]:
         source: Path | io.BytesIO = path
         if path.suffix == ".gz":
             source = io.BytesIO(b"".join(_chunks(path, problems)))
-        for batch in pq.ParquetFile(source).iter_batches(batch_size=BLOCK_ROWS):
-            numbers = pa.array(range(row, row + batch.num_rows), pa.int64())
-            yield Block(pa.Table.from_batches([batch]).append_column(ROW_NUMBER, numbers))
+        file = pq.ParquetFile(source)
+        names = [name.strip() for name in file.schema_arrow.names]
+        if flaw := _header_flaw(names):
+            problems.append(Problem(None, None, ",".join(names), flaw))
+            file.close()
+        for batch in [] if flaw else file.iter_batches(batch_size=BLOCK_ROWS):
+            yield _batch_block(batch.rename_columns(names), row)
             row += batch.num_rows
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         first_line = str(error).splitlines()[0][:300]
         problems.append(Problem(None, None, None, f"is not a whole Parquet file: {first_line}"))
     if problems:
         yield _only(*problems)
+
+
+def _batch_block(batch: pa.RecordBatch, first_row: int) -> Block:
+    """A batch as a block, without the rows whose texts are not UTF-8."""
+    rows = pa.Table.from_batches([batch])
+    for place, column in enumerate(rows.schema):
+        if kind := _substitute(column.type):
+            rows = rows.set_column(place, column.name, rows[place].cast(kind))
+    numbers = pa.array(range(first_row, first_row + batch.num_rows), pa.int64())
+    rows = rows.append_column(ROW_NUMBER, numbers)
+    if _is_valid(rows):
+        return Block(rows)
+    is_good = [_is_valid(rows.slice(place, 1)) for place in range(batch.num_rows)]
+    problems = tuple(
+        Problem(first_row + place, None, None, "is not UTF-8 text")
+        for place, good in enumerate(is_good)
+        if not good
+    )
+    return Block(rows.filter(pa.array(is_good, pa.bool_())), problems)
+
+
+def _substitute(kind: pa.DataType) -> pa.DataType | None:
+    """What to read a type as that DuckDB does not have."""
+    if pa.types.is_float16(kind):
+        return pa.float32()
+    return pa.string() if pa.types.is_decimal256(kind) else None
+
+
+def _is_valid(rows: pa.Table) -> bool:
+    try:
+        rows.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True

@@ -8,7 +8,9 @@ They go to raw.quarantine, and the rest is taken.
 
 from __future__ import annotations
 
+import difflib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -30,6 +32,7 @@ from goodput.sources.earlier_problems import EarlierProblems
 from goodput.sources.publisher import Publisher
 from goodput.sources.rowfiles import LINE, ROW_NUMBER, Block, read_rows
 from goodput.sources.rule_words import broken_words
+from goodput.texts import clean
 from goodput.warehouse.connection import connect
 
 _KINDS = {".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv", ".parquet": "parquet"}
@@ -80,9 +83,11 @@ def import_files(lake: Lake, path: str | Path, *, cluster: str = DEFAULT_CLUSTER
         raise NoData(
             f"{path} has no typed table; name files like nodes.ndjson, steps.csv or pods.parquet"
         )
-    publisher = Publisher(lake, str(path), lambda: None, cluster=cluster)
+    # The same place for a folder and for one file in it, wherever the import is started.
+    place = _name_text((path if path.is_dir() else path.parent).resolve())
+    publisher = Publisher(lake, place, lambda: None, cluster=cluster)
     with closing(publisher):
-        earlier = EarlierProblems(lake, cluster, str(path))
+        earlier = EarlierProblems(lake, cluster, place, [file.name for file, _, _ in files])
         importer = _Importer(publisher, cluster, result, earlier)
         for file, table, kind in files:
             importer.take(file, table, kind)
@@ -102,10 +107,15 @@ def _typed_files(path: Path, messages: list[str]) -> list[tuple[Path, str, str]]
         if table and kind and file.is_file():
             found.append((file, table, kind))
         else:
-            others.append(file.name)
+            others.append(clean(_name_text(file.name)))
     if others:
         messages.append(f"not taken, no typed table: {', '.join(others)}")
     return found
+
+
+def _name_text(name: str | Path) -> str:
+    """A name of the file system as text that can be stored, whatever bytes it has."""
+    return os.fsencode(name).decode(errors="backslashreplace")
 
 
 def table_and_kind(name: str) -> tuple[str, str] | tuple[None, None]:
@@ -142,15 +152,23 @@ class _Importer:
             problems += len(judged.problems)
             unknown |= set(judged.unknown_columns)
             first = first or next(iter(judged.problems), None)
+            if any(problem.ends_file for problem in judged.problems):
+                break
         self._result.rows_taken[table] = self._result.rows_taken.get(table, 0) + taken
         if unknown:
-            names = ", ".join(sorted(unknown))
+            names = ", ".join(clean(name) + _meant(name, spec) for name in sorted(unknown))
             self._say(f"{file.name}: left out, {table} has no such columns: {names}")
         if first:
             self._say(f"{file.name}: {problems} quarantined, the first: {describe(first)}")
 
     def _say(self, message: str) -> None:
         self._result.messages.append(message)
+
+
+def _meant(name: str, spec: RawTable) -> str:
+    """The column of the table that a name is nearly, as what follows the name."""
+    close = difflib.get_close_matches(name.lower(), list(_given(spec)), n=1, cutoff=0.8)
+    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def describe(problem: Problem) -> str:
@@ -173,10 +191,18 @@ def judging_session() -> duckdb.DuckDBPyConnection:
 
 def judge(con: duckdb.DuckDBPyConnection, spec: RawTable, block: Block, cluster: str) -> Judged:
     """Divides a block into rows that keep the contract and problems with the others."""
-    con.register("block", block.rows)
-    problems = list(block.problems)
-    is_lines = LINE in block.rows.column_names
-    unknown = _texts_of_lines(con, spec, problems) if is_lines else _texts_of_cells(con, spec)
+    names = block.rows.column_names
+    own = [name for name in names if name not in (ROW_NUMBER, LINE)]
+    unknown = [name for name in own if name not in spec.columns]
+    problems, rows = list(block.problems), block.rows
+    if own and len(unknown) == len(own):
+        problems, rows, unknown = [_no_column(spec, own)], rows.slice(0, 0), []
+    # What the table does not have may be of types that DuckDB does not have either.
+    con.register("block", rows.select([name for name in names if name not in unknown]))
+    if LINE in names:
+        unknown = _texts_of_lines(con, spec, problems)
+    else:
+        _texts_of_cells(con, spec)
     con.unregister("block")
     con.execute(_judged_sql(spec), {"cluster": cluster})
     names = ", ".join(quoted(name) for name in _given(spec))
@@ -184,6 +210,13 @@ def judge(con: duckdb.DuckDBPyConnection, spec: RawTable, block: Block, cluster:
     if rows.height < con.sql("select count(*) from judged").fetchall()[0][0]:
         problems += _bad_cells(con, spec)
     return Judged(rows, problems, tuple(unknown))
+
+
+def _no_column(spec: RawTable, names: list[str]) -> Problem:
+    reason = (
+        f"the header names no column of {spec.name}; are cells separated by commas, quotes closed?"
+    )
+    return Problem(1, None, ",".join(names)[:_VALUE_CHARS], reason, ends_file=True)
 
 
 def _given(spec: RawTable) -> Mapping[str, DuckDBPyType]:
@@ -225,8 +258,8 @@ def _texts_of_lines(
     return [key for (key,) in keys.fetchall() if key not in spec.columns]
 
 
-def _texts_of_cells(con: duckdb.DuckDBPyConnection, spec: RawTable) -> list[str]:
-    """Makes `texts` from named columns; gives the columns that the table does not have."""
+def _texts_of_cells(con: duckdb.DuckDBPyConnection, spec: RawTable) -> None:
+    """Makes `texts` from named columns."""
     relation = con.table("block")
     kinds = dict(zip(relation.columns, relation.types, strict=True))
     cells = {
@@ -238,7 +271,6 @@ def _texts_of_cells(con: duckdb.DuckDBPyConnection, spec: RawTable) -> list[str]
         f"create or replace temp table texts as"
         f" select {quoted(ROW_NUMBER)}, {', '.join(fields)} from block"
     )
-    return [name for name in kinds if name not in spec.columns and name != ROW_NUMBER]
 
 
 def _cell_text(cell: str, kind: DuckDBPyType) -> str:

@@ -25,6 +25,7 @@ from goodput._resources import resource_dir
 from goodput.contract import raw_table
 from goodput.errors import GoodputError, NoData, UsageError
 from goodput.lake import Lake, Snapshot
+from goodput.texts import counted, did_you_mean
 from goodput.warehouse.catalog_tables import load_catalog
 from goodput.warehouse.checks import CHECKS, CheckResult, run_checks
 from goodput.warehouse.connection import connect
@@ -145,13 +146,23 @@ def _refuse_empty(con: duckdb.DuckDBPyConnection, window: Window) -> None:
         return
     [(first,)] = con.sql("select min(paid_from) from staged.nodes").fetchall()
     known = (
-        "it knows of no node; import or collect some"
+        _no_node_words(con)
         if first is None
         else f"its first node is from {first:%Y-%m-%d %H:%M}; take another window"
     )
     raise NoData(
         f"no GPU was paid for from {window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M}"
         f" UTC, as far as the lake knows: {known}"
+    )
+
+
+def _no_node_words(con: duckdb.DuckDBPyConnection) -> str:
+    [(refused,)] = con.sql("select count(*) from quarantine where table_name = 'nodes'").fetchall()
+    if not refused:
+        return "it knows of no node; import or collect some"
+    return (
+        f"it knows of no node, and quarantine has {counted(refused, 'problem')} of the table nodes;"
+        " see goodput query 'from quarantine', correct them and import again"
     )
 
 
@@ -218,18 +229,8 @@ def set_variables(
     con: duckdb.DuckDBPyConnection, window: Window, as_of: datetime, params: Mapping[str, str]
 ) -> None:
     """Sets what SQL reads with getvariable(): the window, the knowledge time, the parameters."""
-    known = con.sql(
-        "select name, coalesce(value::varchar, ''), coalesce(choices::varchar, '')"
-        " from catalog.parameters"
-    ).fetchall()
-    defaults = {name: default for name, default, _ in known}
-    choices = {name: texts.split("|") for name, _, texts in known if texts}
-    if unknown := sorted(set(params) - set(defaults)):
-        raise UsageError(
-            f"there is no parameter {unknown[0]!r}; known are {', '.join(sorted(defaults))}"
-        )
-    for name, text in {**defaults, **params}.items():
-        con.execute(f"set variable {name} = ?", [_parse_parameter(name, text, choices.get(name))])
+    for name, value in _parsed_parameters(con, params).items():
+        con.execute(f"set variable {name} = ?", [value])
     for name, instant in (
         ("window_start", window.start),
         # What lies after the knowledge time cannot be accounted for yet.
@@ -239,6 +240,37 @@ def set_variables(
         con.execute(f"set variable {name} = ?", [instant])
         con.execute(f"set variable {name}_ms = epoch_ms(getvariable('{name}'))")
     con.execute(f"set variable forever_ms = {FOREVER_MS}::bigint")
+
+
+def require_parameters(params: Mapping[str, str]) -> None:
+    """Refuses what no build would take.
+
+    Raises:
+        UsageError: a parameter that does not exist or does not fit its type.
+    """
+    with connect() as con:
+        load_catalog(con)
+        _parsed_parameters(con, params)
+
+
+def _parsed_parameters(
+    con: duckdb.DuckDBPyConnection, params: Mapping[str, str]
+) -> dict[str, str | int | float | None]:
+    """All parameters of the catalogue, with the overrides."""
+    known = con.sql(
+        "select name, coalesce(value::varchar, ''), coalesce(choices::varchar, '')"
+        " from catalog.parameters"
+    ).fetchall()
+    defaults = {name: default for name, default, _ in known}
+    choices = {name: texts.split("|") for name, _, texts in known if texts}
+    if unknown := sorted(set(params) - set(defaults)):
+        listed = f"; known are {', '.join(sorted(defaults))}"
+        hint = did_you_mean(unknown[0], defaults.keys()) or listed
+        raise UsageError(f"there is no parameter {unknown[0]!r}{hint}")
+    return {
+        name: _parse_parameter(name, text, choices.get(name))
+        for name, text in {**defaults, **params}.items()
+    }
 
 
 def _parse_parameter(name: str, text: str, choices: list[str] | None) -> str | int | float | None:

@@ -92,10 +92,16 @@ _INTERRUPTIONS = """
     order by occurred_at, job, attempt
 """
 
-_EVIDENCE = """
+_NODE_NAME = """coalesce((
+        select any_value(node.name)
+        from staged.nodes as node
+        where node.cluster = {0}.cluster and node.node_uid = {0}.node_uid
+    ), {0}.node_uid) as node_name"""
+
+_EVIDENCE = f"""
     select
         make_timestamptz(observed_ms * 1000) as observed_at, source, value, class, role, strength,
-        node_uid, pod_uid, rank, is_picked, origin, origin_line
+        node_uid, {_NODE_NAME.format("evidence")}, pod_uid, rank, is_picked, origin, origin_line
     from ledger.evidence
     where cluster = $cluster and job = $job and attempt = $attempt
     order by is_picked desc, observed_at, source, value
@@ -120,15 +126,16 @@ _INCIDENTS = """
     order by started_at, incident
 """
 
-_SLOW_SEGMENTS = """
+_SLOW_SEGMENTS = f"""
     select
         job, attempt, make_timestamptz(started_ms * 1000) as started_at,
         make_timestamptz(ended_ms * 1000) as ended_at, record_count, median_ms, baseline_ms, class,
-        basis, confidence, node_uid, lost_ms / 1000.0 as lost_seconds,
+        basis, confidence, node_uid, {_NODE_NAME.format("slow_segments")},
+        lost_ms / 1000.0 as lost_seconds,
         low_ms / 1000.0 as low_seconds, high_ms / 1000.0 as high_seconds
     from meta.build, intervals.slow_segments
     left join rollups.slow_losses using (attempt_id, zone, setting_id)
-    where {filter} and ($attempt::integer is null or attempt = $attempt)
+    where {{filter}} and ($attempt::integer is null or attempt = $attempt)
     and started_at < window_end and ended_at > window_start
     order by started_at, job, attempt
 """

@@ -39,7 +39,7 @@ def raw_view_sql(spec: RawTable, files: Sequence[str], as_of: datetime | None = 
 
 
 def open_quarantine_sql(as_of: datetime | None = None) -> str:
-    """SQL that makes the view main.quarantine: the problems that no later import cleared.
+    """SQL that makes the view main.quarantine: the problems that no later import cleared, in order.
 
     Args:
         as_of: leave out what was cleared, or came back, later.
@@ -47,7 +47,9 @@ def open_quarantine_sql(as_of: datetime | None = None) -> str:
     spec = raw_table(QUARANTINE)
     turns = ("cleared_at", "again_at")
     turn = f"coalesce({', '.join(turns)})"
-    problem = ", ".join(quoted(name) for name in spec.domain_columns if name not in turns)
+    # Files of one name in two places may have the same problem: each is corrected by itself.
+    names = [*(name for name in spec.domain_columns if name not in turns), "ingested_from"]
+    problem = ", ".join(map(quoted, names))
     known = "true"
     if as_of is not None:
         known = f"{turn} is null or epoch_us({turn}) <= {round(as_of.timestamp() * 1_000_000)}"
@@ -55,4 +57,5 @@ def open_quarantine_sql(as_of: datetime | None = None) -> str:
         f"create view main.{QUARANTINE} as select * exclude ({', '.join(turns)})"
         f" from (select * from raw.{QUARANTINE} where {known} qualify row_number() over"
         f" (partition by {problem} order by {turn} desc nulls last) = 1) where cleared_at is null"
+        " order by file, row_number"
     )

@@ -6,6 +6,10 @@
 with given as (
     select cluster, 'nodes' as table_name, node_uid as subject, replaces_cause as class, ingested_from
     from gathered.nodes
+    qualify row_number() over (
+        partition by cluster, node_uid
+        order by ingested_at desc nulls last, run_id desc nulls last, row_id desc nulls last
+    ) = 1
 
     union
 

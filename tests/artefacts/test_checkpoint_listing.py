@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -9,6 +10,8 @@ from artefact_account import account, at, merged, seconds, stream
 
 from goodput._resources import catalog_dir
 from goodput.sources import checkpoint_listing
+from goodput.sources.checkpoint_layouts import defect as defect_of
+from goodput.sources.checkpoint_layouts import find_checkpoints
 from goodput.sources.listing_lines import Entry, parse_lines, parse_size
 
 LAYOUTS = tomllib.loads((catalog_dir() / "checkpoint_layouts.toml").read_text())["layout"]
@@ -161,7 +164,11 @@ PROCESS = (
         (PROCESS, "a/final", "manifest.ocdbt is not there"),
         ((*ITEM[:1], *ITEM[2:], *PROCESS), "a/final", "d/* is not there"),
         ((*ITEM[:2], *PROCESS), "a/final", "manifest.ocdbt is not there"),
-        (("metadata/metadata", *(f"state/{name}" for name in ITEM + PROCESS)), "a/final", None),
+        (
+            ("metadata/metadata", *(f"state/{name}" for name in ITEM + PROCESS)),
+            "a/final/state",
+            None,
+        ),
         (
             ("_CHECKPOINT_METADATA", "state/_METADATA"),
             "a/final",
@@ -243,6 +250,47 @@ def test_lines_that_are_no_entries_are_told_and_do_not_flood():
 )
 def test_other_files_are_not_taken_for_a_listing(head):
     assert not checkpoint_listing.sniff(head, "file")
+
+
+MANY = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("files", "step", "defect"),
+    [
+        (
+            [
+                "checkpoint-5/trainer_state.json",
+                "checkpoint-5/model-00001-of-99999999999999.safetensors",
+            ],
+            5,
+            "99999999999998 of 99999999999999 shards of model are missing",
+        ),
+        (
+            [
+                "iter_0000005/common.pt",
+                "iter_0000005/.metadata",
+                f"iter_0000005/__{MANY}_0.distcp",
+            ],
+            5,
+            f"{2**63} of {2**63 + 1} ranks are missing",
+        ),
+        ([f"run-{MANY}/_CHECKPOINT_METADATA"], None, None),
+    ],
+)
+def test_numbers_in_names_may_be_of_any_size(files, step, defect):
+    entries = [Entry(file, 5000, at(0), is_directory=False, line=1) for file in files]
+    [found] = find_checkpoints(entries)
+    assert (found.step, defect_of(found)) == (step, defect)
+
+
+def test_each_part_of_an_orbax_tree_is_judged_by_its_own_files():
+    files = ["_METADATA", "manifest.ocdbt", "d/1", "a/_METADATA", "a/manifest.ocdbt", "a/b/d/2"]
+    entries = [Entry(f"r/best/{file}", 5000, at(0), is_directory=False, line=1) for file in files]
+    [found] = find_checkpoints(entries)
+    assert defect_of(found) == "a/d/* is not there"
+    [found] = find_checkpoints([*entries, replace(entries[2], path="r/best/a/d/3")])
+    assert defect_of(found) is None
 
 
 LISTING = """\

@@ -113,6 +113,15 @@ def test_a_window_in_which_nothing_was_paid_for_is_no_data(goodput, tables, mode
         True,
     )
 
+    bad = {"node_uid": "u1", "gpus": "two", "paid_from": "2026-03-02T00:00:00Z"}
+    (tables / "new" / "nodes.ndjson").write_text(json.dumps(bad))
+    CliRunner().invoke(main, ["--lake", str(tables / "lake"), "import", str(tables / "new")])
+    none = CliRunner().invoke(main, ["--lake", str(tables / "lake"), "build", "--week", "2026-W02"])
+    assert (
+        "it knows of no node, and quarantine has 1 problem of the table nodes;"
+        " see goodput query 'from quarantine', correct them and import again"
+    ) in none.stderr
+
 
 def test_a_doubled_key_breaks_the_grain(goodput, models, tables):
     (models / "10_staged/110_jobs.sql").write_text(

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 
 def test_schema_lists_columns_with_unit_and_meaning(goodput):
     result = goodput("schema", "raw.steps", "-o", "json")
@@ -73,3 +75,23 @@ def test_doctor_exits_with_5_when_the_lake_is_not_reachable(goodput, tmp_path):
 
     assert result.exit_code == 5
     assert "not reachable" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("params", "code", "told"),
+    [
+        ("hang_mins = 300", 2, "there is no parameter 'hang_mins'; did you mean hang_min_s"),
+        (
+            "hang_min_s = -1",
+            2,
+            "parameter hang_min_s takes a number from 0 to 1000000000, not '-1'",
+        ),
+        ("hang_min_s = 300", 5, "there is no lake"),
+    ],
+)
+def test_doctor_tells_parameters_that_no_build_would_take(goodput, tmp_path, params, code, told):
+    config = tmp_path / "goodput.toml"
+    config.write_text(f"[params]\n{params}\n")
+    result = goodput("--config", config, "doctor")
+
+    assert (result.exit_code, told in result.stderr) == (code, True)

@@ -30,6 +30,9 @@ def test_explain_merges_the_gpus_of_a_job(built):
         ("xid", True),
         ("exit", False),
     ]
+    assert {(item["node_uid"], item["node_name"]) for item in interruption["evidence"]} == {
+        ("u1", "n1")
+    }
 
 
 def test_explain_one_attempt_in_words(built):
@@ -46,8 +49,8 @@ def test_explain_one_attempt_in_words(built):
         "    caused by: the restart of J0/2 after net.fabric",
         "    incident: gpu.lost 1",
         "    competing: net.link",
-        "    * 2026-03-02T00:29:59Z xid: 79 on u1, root of gpu.lost  [kernel.log:12]",
-        "    - 2026-03-02T00:29:59Z exit: exit code 1 on u1, either of app.code",
+        "    * 2026-03-02T00:29:59Z xid: 79 on n1, root of gpu.lost  [kernel.log:12]",
+        "    - 2026-03-02T00:29:59Z exit: exit code 1 on n1, either of app.code",
         "",
         "Incidents",
         ("  gpu.lost 1 on rack-1: 2 nodes, 1 interruption, 2 outages, 1.50 GPU-hours lost"),
@@ -55,7 +58,7 @@ def test_explain_one_attempt_in_words(built):
         "Slow steps",
         (
             "  2026-03-02T00:00:00Z to 2026-03-02T00:20:00Z  J1/1: unk.slow, confidence 60 % (by "
-            "elimination, u1 suspected), 200 records of 6000 ms a position where 5000 ms were "
+            "elimination, n1 suspected), 200 records of 6000 ms a position where 5000 ms were "
             "possible: 200 s lost on each GPU (180 to 220)"
         ),
     ]
@@ -100,7 +103,7 @@ def test_explain_a_node_with_its_outages(built):
         "Slow steps",
         (
             "  2026-03-02T00:00:00Z to 2026-03-02T00:20:00Z  J1/1: unk.slow, confidence 60 % (by "
-            "elimination, u1 suspected), 200 records of 6000 ms a position where 5000 ms were "
+            "elimination, n1 suspected), 200 records of 6000 ms a position where 5000 ms were "
             "possible: 200 s lost on each GPU (180 to 220)"
         ),
         "",

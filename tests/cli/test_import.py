@@ -39,6 +39,20 @@ def test_quarantine_is_there_before_any_build_and_fresh_after(goodput, tables):
     ]
 
 
+def test_problems_are_shown_in_the_order_of_files_and_rows(goodput, tables):
+    rows = "".join(f"p{number},{number}k\n" for number in range(12))
+    for name in ("queue.csv", "pods.csv"):
+        (tables / name).write_text(f"pod_uid,gpus\n{rows}")
+        goodput("import", tables / name)
+    shown = goodput("query", "-o", "csv", "from quarantine").stdout.splitlines()[1:]
+    numbers = [tuple(line.split(",")[1:3]) for line in shown]
+
+    assert [pair for pair in numbers if pair[0] == "pods.csv"] == [
+        ("pods.csv", str(number)) for number in range(2, 14)
+    ]
+    assert [name for name, _ in numbers] == sorted(name for name, _ in numbers)
+
+
 @pytest.mark.usefixtures("models")
 def test_a_problem_that_was_corrected_is_open_no_more(goodput, tables, tmp_path):
     pods, steps = tables / "pods.csv", tables / "steps.ndjson"
@@ -62,15 +76,54 @@ def test_a_problem_that_was_corrected_is_open_no_more(goodput, tables, tmp_path)
     assert taken("p,8k\n")[1] == wrong
     turns = "select count(cleared_at), count(again_at), count(*) from raw.quarantine"
     assert goodput("query", "-o", "csv", turns).stdout.split()[1] == "2,1,6"
-    # A file that cannot be read, and one of another place, clear nothing.
-    pods.write_bytes(b"")
-    goodput("import", tables)
+    # A file that cannot be read, in part or at all, and one of another place clear nothing.
+    for unread in (b"", b"pod_uid,pod_uid\np,8\n"):
+        pods.write_bytes(unread)
+        goodput("import", tables)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "steps.ndjson").write_text('{"job": "J1", "attempt": 1, "step": 1, "end": 1}\n')
     goodput("import", elsewhere)
     shown = goodput("query", "-o", "csv", "select file, value from quarantine order by all").stdout
-    assert shown.split()[1:] == ["pods.csv,8k", "pods.csv,", "steps.ndjson,one"]
+    unread = ['pods.csv,"pod_uid,pod_uid"', "pods.csv,"]
+    assert shown.split()[1:] == ["pods.csv,8k", *unread, "steps.ndjson,one"]
+
+
+@pytest.mark.usefixtures("models")
+def test_a_problem_that_two_folders_have_is_open_until_it_is_in_neither(goodput, tmp_path):
+    def taken(folder, text):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "pods.csv").write_text(f"pod_uid,gpus\n{text}\n")
+        goodput("import", tmp_path / folder)
+        shown = "select string_agg(ingested_from[-1:], ' ' order by ingested_from) from quarantine"
+        return goodput("query", "-o", "csv", shown).stdout.splitlines()[1]
+
+    assert taken("a", "p,8k") == "a"
+    assert taken("b", "p,8k") == "a b"
+    assert taken("b", "p,8k") == "a b"
+    assert taken("a", "p,8") == "b"
+    assert taken("c", "p,8k") == "b c"
+    assert taken("b", "p,8") == "c"
+    assert taken("a", "p,8k") == "a c"
+    count = goodput("query", "-o", "csv", "select count(*) from raw.quarantine").stdout
+    assert count.split()[1] == "6"
+
+
+@pytest.mark.usefixtures("models")
+def test_a_folder_is_one_place_by_whatever_path_it_is_named(goodput, tmp_path, monkeypatch):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    pods = folder / "pods.csv"
+    monkeypatch.chdir(folder)
+
+    def taken(text, *paths):
+        pods.write_text(f"pod_uid,gpus\n{text}\n")
+        for path in paths:
+            goodput("import", path)
+        return goodput("query", "-o", "csv", "select value from quarantine").stdout.split()[1:]
+
+    assert taken("p,8k", folder, ".", "pods.csv", "../in") == ["8k"]
+    assert taken("p,8", "pods.csv") == []
 
 
 def test_a_build_shows_what_was_open_at_its_knowledge_time(goodput, tables):

@@ -36,3 +36,10 @@ def test_the_commands_say_so(cluster, kubeconfig, tmp_path):
     for verb in (["kubernetes"], ["logs", "--pods"]):
         done = CliRunner().invoke(main, ["--lake", str(tmp_path), "collect", *verb, *ask])
         assert f"warning: {ABSENT}\n" in done.stderr
+
+
+def test_what_is_no_name_of_a_namespace_asks_for_nothing_else(cluster, api):
+    given(cluster)
+    names = ("", "..", "full/pods", "full#", "full?limit=1", "Full", "full\n")
+    told = list(doubtful_namespaces(api, names))
+    assert told == [ABSENT.replace("'nosuch'", repr(name)) for name in names]

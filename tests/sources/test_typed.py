@@ -1,10 +1,13 @@
 import gzip
 import io
 import json
+import os
 from datetime import UTC, datetime, timedelta
 
 import duckdb
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from goodput import contract
@@ -452,6 +455,141 @@ def test_a_header_that_names_no_columns_is_refused(take, header):
     assert refused(rows) == [("jobs.csv", 1, "jobs", None, header, reason)]
 
 
+CSV = csv("job,state", "A,failed", "B,running")
+LINES = ndjson({"job": "A"}, {"job": "B"})
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "row", "reason"),
+    [
+        ("jobs.csv", CSV.encode("utf-16"), None, "is UTF-16 text; save it as UTF-8"),
+        (
+            "jobs.csv",
+            b"\xfe\xff" + CSV.encode("utf-16-be"),
+            None,
+            "is UTF-16 text; save it as UTF-8",
+        ),
+        (
+            "jobs.csv",
+            CSV.encode("utf-16-le"),
+            1,
+            "the header holds NUL bytes; save the file as CSV in UTF-8",
+        ),
+        ("jobs.ndjson", LINES.encode("utf-16"), None, "is UTF-16 text; save it as UTF-8"),
+        (
+            "jobs.csv",
+            gzip.compress(CSV.encode()),
+            None,
+            "is compressed with gzip; let its name end in .gz",
+        ),
+        (
+            "jobs.csv",
+            b"PK\x03\x04\x14\0\xf7",
+            None,
+            "is a ZIP archive or a workbook; unpack it, or save its sheet as CSV in UTF-8",
+        ),
+        (
+            "jobs.ndjson",
+            parquet(job=["A"]),
+            None,
+            "is a Parquet file; let its name end in .parquet",
+        ),
+        (
+            "jobs.csv",
+            csv("job;state", "A;failed", "B;running"),
+            1,
+            "the header names no column of jobs; are cells separated by commas, quotes closed?",
+        ),
+        (
+            "jobs.csv",
+            b"\x81\xe9\x03\r\n\xff\xfe,\x01",
+            1,
+            "the header names no column of jobs; are cells separated by commas, quotes closed?",
+        ),
+        (
+            "jobs.parquet",
+            parquet(Job=["A"]),
+            1,
+            "the header names no column of jobs; are cells separated by commas, quotes closed?",
+        ),
+        (
+            "jobs.csv",
+            csv('job,"state', "A,failed", "B,running"),
+            1,
+            "the header goes on to the end of the file; is a quote not closed?",
+        ),
+    ],
+)
+def test_a_file_that_is_no_table_is_named_with_a_remedy_and_stops_no_other(
+    take, name, data, row, reason
+):
+    result, rows = take({name: data, "steps.ndjson": ndjson(STEP)})
+
+    assert rows("steps", "job, step") == [("A", 1)]
+    assert rows("jobs", "job") == []
+    told = [(file, number, why) for file, number, _, _, _, why in refused(rows)]
+    assert told[-1:] == [(name, row, reason)]
+    assert any(message.startswith(name) and reason in message for message in result.messages)
+
+
+def test_a_header_that_is_not_utf8_keeps_the_columns_that_can_be_read(take):
+    lines = ["job,équipe,state", "A,red,failed", "B,café,failed"]
+    result, rows = take({"jobs.csv": csv(*lines).encode("latin-1"), "steps.ndjson": ndjson(STEP)})
+
+    assert rows("jobs", "job, state") == [("A", "failed")]
+    assert rows("steps", "job, step") == [("A", 1)]
+    header = "job,\\xe9quipe,state"
+    reason = "the header is not UTF-8 text; save the file as UTF-8"
+    assert refused(rows) == [
+        ("jobs.csv", 1, "jobs", None, header, reason),
+        ("jobs.csv", 3, "jobs", None, "B,caf\\xe9,failed", "is not UTF-8 text"),
+    ]
+    assert "jobs.csv: left out, jobs has no such columns: \\xe9quipe" in result.messages
+
+
+def test_texts_in_parquet_that_are_not_utf8_take_no_other_row_with_them(take):
+    data = parquet(job=["A", "B~"], state=["failed", "failed"])
+    _, rows = take({"jobs.parquet": data.replace(b"B~", b"B\xff"), "steps.ndjson": ndjson(STEP)})
+
+    assert rows("jobs", "job") == [("A",)]
+    assert refused(rows) == [("jobs.parquet", 2, "jobs", None, None, "is not UTF-8 text")]
+
+
+def test_columns_of_parquet_may_be_of_types_that_no_table_has(take):
+    buffer = io.BytesIO()
+    half, wide = pa.array([2], pa.float32()).cast(pa.float16()), pa.decimal256(60, 0)
+    nodes = {
+        "node_uid": ["n"],
+        "gpus": half,
+        "paid_from": ["2026-03-02T00:00:00Z"],
+        "name": pa.array([7], wide),
+        "colour": pa.array([[1]], pa.list_(wide)),
+    }
+    pq.write_table(pa.table(nodes), buffer)
+    _, rows = take({"nodes.parquet": buffer.getvalue()})
+
+    assert rows("nodes", "node_uid, name, gpus") == [("n", "7", 2)]
+
+
+@pytest.mark.parametrize("column", ["row number", "json line"])
+def test_no_name_of_a_column_is_taken_for_one_of_the_readers(take, column):
+    result, rows = take({"jobs.csv": csv(f"job,state,{column}", "A,failed,x", "B,x,x")})
+
+    assert rows("jobs", "job") == [("A",)]
+    assert [row for _, row, *_ in refused(rows)] == [3]
+    assert f"jobs.csv: left out, jobs has no such columns: {column}" in result.messages
+
+
+def test_a_name_that_is_nearly_a_column_is_told(take):
+    result, _ = take({"jobs.csv": csv("job,submittedAt,State", "A,2026-03-02T00:00:00Z,failed")})
+
+    [message] = result.messages
+    assert message == (
+        "jobs.csv: left out, jobs has no such columns: State (did you mean state?),"
+        " submittedAt (did you mean submitted_at?)"
+    )
+
+
 def test_unknown_columns_are_left_out_and_named(take):
     result, _ = take(
         {
@@ -465,6 +603,18 @@ def test_unknown_columns_are_left_out_and_named(take):
         "jobs.csv: left out, jobs has no such columns: colour",
         "steps.ndjson: left out, steps has no such columns: loss",
     ]
+
+
+def test_a_folder_may_have_a_name_that_is_no_text(tmp_path):
+    folder = tmp_path / os.fsdecode(b"d\xe9")
+    folder.mkdir()
+    (folder / "jobs.csv").write_text("job,state\nA,failed\nB,odd\n")
+    (folder / os.fsdecode(b"\xe9\x1b.csv")).write_text("x")
+    lake = Lake.open(tmp_path / "lake", create=True)
+    result = import_files(lake, folder)
+
+    assert (result.rows_added["jobs"], result.quarantined) == (1, 1)
+    assert result.messages[0] == "not taken, no typed table: \\xe9\\x1b.csv"
 
 
 def test_files_that_are_no_typed_table_are_named(take):

@@ -239,5 +239,6 @@ def test_the_verb_refuses_what_it_cannot_replay(goodput):
 
     assert result.exit_code == 2
     assert result.stderr == (
-        "error: there is no node 'gpu-9' in this build; did you mean gpu-3, gpu-2, gpu-1\n"
+        "error: there is no node 'gpu-9' in this build;"
+        " did you mean gpu-3 (n-3), gpu-2 (n-2), gpu-1 (n-1)\n"
     )

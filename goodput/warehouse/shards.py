@@ -13,7 +13,7 @@ from goodput.contract import quoted
 from goodput.errors import GoodputError
 from goodput.warehouse.models import Model
 
-_ROWS_PER_SHARD = 6_000_000
+_ROWS_PER_SHARD = 3_000_000
 _VARIABLES = ("shard_first", "shard_last", "shard_first_job", "shard_last_job")
 
 

@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from goodput._memory import without_cycle_search
+from goodput._memory import give_freed_blocks_back, without_cycle_search
 from goodput.errors import SourceUnreachable, UsageError
 from goodput.lake import Lake
 from goodput.sources.artefact import Row
@@ -134,6 +134,7 @@ def take_kubernetes(
 
 def open_publisher(lake: Lake, cluster: str, clock: Callable[[], datetime]) -> Publisher:
     """What takes the rows of a cluster's API server; their texts are long, so few wait."""
+    give_freed_blocks_back()
     publisher = Publisher(
         lake,
         _SOURCE,

@@ -9,8 +9,9 @@ from goodput.sources.kube_answers import Refused, Unanswered
 from goodput.sources.kubernetes_api import KubernetesApi
 
 _NOT_FOUND = 404
-# What is no name of a namespace, such as a/b or .., would ask for something else.
-_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+
+NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+"""What may be a namespace. Anything else, such as a/b or .., would ask for something else."""
 
 
 def doubtful_namespaces(api: KubernetesApi, names: Iterable[str]) -> Iterator[str]:
@@ -21,7 +22,7 @@ def doubtful_namespaces(api: KubernetesApi, names: Iterable[str]) -> Iterator[st
     """
     for name in names:
         missing = f"there is no namespace {name!r} in this cluster; check --namespace"
-        if not _NAME.fullmatch(name):
+        if not NAME.fullmatch(name):
             yield missing
             continue
         path = f"/api/v1/namespaces/{name}"

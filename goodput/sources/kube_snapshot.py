@@ -18,6 +18,7 @@ from goodput.lake import Lake
 from goodput.sources.artefact import Row
 from goodput.sources.kube_answers import Refused, Unanswered
 from goodput.sources.kube_listing import Page, Resource, find_resources, pages
+from goodput.sources.kube_namespaces import NAME
 from goodput.sources.kube_objects import OBJECTS, read_page
 from goodput.sources.kube_shapes import in_shape
 from goodput.sources.kube_values import clean_text
@@ -40,7 +41,6 @@ LEASES_OF_NODES = "kube-node-lease"
 _NODE_EVENTS = ("default", {"fieldSelector": "involvedObject.kind=Node"})
 _BAD_REQUEST = 400
 _SELECTED_ROLES = frozenset({"pod", "workload"})
-_NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _EQUALITY = re.compile(r"\s*(?P<key>[\w./-]+)\s*==?\s*(?P<value>[\w.-]*)\s*")
 
 
@@ -62,6 +62,8 @@ class Scope:
 def chosen_namespaces(api: KubernetesApi, scope: Scope) -> tuple[str | None, ...]:
     """The namespaces to look at one by one; only None for all of them in one list.
 
+    What is no name of a namespace is none of them, whoever says it.
+
     Leaving some out by a selector would make a list that seems to say that what is in them is
     gone. So the others are listed one by one.
 
@@ -71,16 +73,16 @@ def chosen_namespaces(api: KubernetesApi, scope: Scope) -> tuple[str | None, ...
     if not scope.namespaces and not scope.left_out:
         return (None,)
     names = scope.namespaces or tuple(_listed_namespaces(api))
-    return tuple(name for name in names if name not in scope.left_out)
+    return tuple(name for name in names if NAME.fullmatch(name) and name not in scope.left_out)
 
 
 def _listed_namespaces(api: KubernetesApi) -> Iterator[str]:
-    """The names by which the server's namespaces can be asked for; others are no names."""
+    """What the server calls its namespaces."""
     for page in pages(api, "/api/v1/namespaces", {}):
         for item in page.items:
             metadata = item.get("metadata") if isinstance(item, dict) else None
             name = metadata.get("name") if isinstance(metadata, dict) else None
-            if isinstance(name, str) and _NAMESPACE.fullmatch(name):
+            if isinstance(name, str):
                 yield name
 
 

@@ -43,3 +43,11 @@ def test_what_is_no_name_of_a_namespace_asks_for_nothing_else(cluster, api):
     names = ("", "..", "full/pods", "full#", "full?limit=1", "Full", "full\n")
     told = list(doubtful_namespaces(api, names))
     assert told == [ABSENT.replace("'nosuch'", repr(name)) for name in names]
+
+
+def test_what_is_no_name_of_a_namespace_does_not_open_the_others(cluster, take, rows):
+    given(cluster)
+    take(namespaces=("..", "full/pods", ""))
+    assert rows("kube_objects", "kind, name") == []
+    take(namespaces=("..", "full"))
+    assert rows("kube_objects", "kind, name") == [("Pod", "p")]

@@ -260,7 +260,7 @@ def _canonical(expression: str, kind: DuckDBPyType, depth: int = 0) -> str:
     if kind.id == "varchar":
         return f"(length({expression}) || ':' || {expression})"
     if kind.id == "timestamp with time zone":
-        return f"epoch_ms({expression})::varchar"
+        return f"(epoch_us({expression}) // 1000)::varchar"
     if kind.id == "list":
         item = f"item{depth}"
         inner = _canonical(item, children(kind)[0][1], depth + 1)

@@ -148,7 +148,7 @@ nodes as (
 
 select
     held.cluster,
-    concat_ws('#', held.uid, nodes.node_uid, epoch_ms(free.free_from)) as pod_uid,
+    concat_ws('#', held.uid, nodes.node_uid, ms_of(free.free_from)) as pod_uid,
     held.name,
     held.namespace,
     nodes.node_uid,

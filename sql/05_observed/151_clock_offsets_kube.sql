@@ -41,7 +41,7 @@ pairs as (
     select
         cluster,
         node_uid,
-        epoch_ms(renewed_at) - epoch_ms(seen_at) + 125 * duration_s as offset_ms,
+        ms_of(renewed_at) - ms_of(seen_at) + 125 * duration_s as offset_ms,
         ingested_at,
         ingested_from
     from renewals

@@ -39,7 +39,7 @@ select
     event.node_uid,
     case
         when
-            epoch_ms(steps.refused_at) - epoch_ms(steps.refused_before)
+            ms_of(steps.refused_at) - ms_of(steps.refused_before)
             <= 1000 * getvariable('repair_blocked_s') * greatest(1, steps.more_count)
             then steps.refused_before
         else steps.refused_at

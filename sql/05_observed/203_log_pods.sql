@@ -20,8 +20,8 @@ with candidates as (
         case
             when segment.started_at is null or pod.bound_at is null then 0
             else
-                epoch_ms(least(coalesce(segment.ended_at, segment.started_at), pod.ended_at))
-                - epoch_ms(greatest(segment.started_at, pod.bound_at))
+                ms_of(least(coalesce(segment.ended_at, segment.started_at), pod.ended_at))
+                - ms_of(greatest(segment.started_at, pod.bound_at))
         end as overlap_ms
     from observed.log_files_latest as file
     inner join observed.log_segments_latest as segment using (cluster, log_id)

@@ -86,7 +86,7 @@ select
     in_stream.ingested_at,
     in_stream.ingested_from,
     in_stream.run_id,
-    md5(concat_ws('|', 'restart of log', in_stream.log_id, epoch_ms(in_stream.restarted_at)))
+    md5(concat_ws('|', 'restart of log', in_stream.log_id, ms_of(in_stream.restarted_at)))
         as row_id
 from in_stream
 left join causes using (cluster, job, attempt, restarted_at)

@@ -50,8 +50,8 @@ proven as (
         lines.attempt,
         lines.ingested_at,
         lines.ingested_from,
-        coalesce(least(epoch_ms(lines.first_at) - epoch_ms(lives.started_at), 0), 0)
-        + coalesce(greatest(epoch_ms(lines.last_at) - epoch_ms(lives.finished_at), 0), 0)
+        coalesce(least(ms_of(lines.first_at) - ms_of(lives.started_at), 0), 0)
+        + coalesce(greatest(ms_of(lines.last_at) - ms_of(lives.finished_at), 0), 0)
             as offset_ms
     from lines
     inner join lives using (cluster, pod_uid)

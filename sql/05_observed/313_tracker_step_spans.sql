@@ -43,7 +43,7 @@ measured as (
     select
         *,
         next_step - step as position_count,
-        epoch_ms(next_step_at) - epoch_ms(occurred_at) as duration_ms
+        ms_of(next_step_at) - ms_of(occurred_at) as duration_ms
     from followed
 ),
 
@@ -151,7 +151,7 @@ select
                 greatest(
                     0,
                     coalesce(
-                        epoch_ms(ended_at) - epoch_ms(started_at)
+                        ms_of(ended_at) - ms_of(started_at)
                         - (last - first + 1) * later_pace_ms,
                         0
                     )

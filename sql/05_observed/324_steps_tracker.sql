@@ -99,7 +99,7 @@ select
     sources.ingested_from,
     sources.run_id,
     md5(
-        concat_ws('|', sources.row_id, 'step', records.attempt, epoch_ms(records.started_at))
+        concat_ws('|', sources.row_id, 'step', records.attempt, ms_of(records.started_at))
     ) as row_id
 from records
 inner join observed.tracker_owners as owners using (cluster, recorder, job, attempt)

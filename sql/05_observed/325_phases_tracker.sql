@@ -151,7 +151,7 @@ select
     sources.ingested_from,
     sources.run_id,
     md5(
-        concat_ws('|', sources.row_id, phases.kind, phases.attempt, epoch_ms(phases.started_at))
+        concat_ws('|', sources.row_id, phases.kind, phases.attempt, ms_of(phases.started_at))
     ) as row_id
 from phases
 inner join observed.tracker_owners as owners using (cluster, recorder, job, attempt)

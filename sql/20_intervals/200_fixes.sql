@@ -2,12 +2,12 @@
 --
 -- grain: row
 
-select cluster, node_uid, epoch_ms(ended_at) as fixed_ms
+select cluster, node_uid, ms_of(ended_at) as fixed_ms
 from staged.node_admin
 where kind = 'repair' and ended_at is not null
 
 union
 
-select cluster, node_uid, epoch_ms(ended_at)
+select cluster, node_uid, ms_of(ended_at)
 from staged.node_conditions
 where is_blocking and ended_at is not null

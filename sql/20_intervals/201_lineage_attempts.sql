@@ -15,10 +15,10 @@ select
     job.lineage,
     row_number() over in_lineage as attempt_order,
     count(*) over (partition by attempt.cluster, job.lineage) as lineage_length,
-    epoch_ms(attempt.started_at) as started_ms,
-    epoch_ms(attempt.ended_at) as ended_ms,
-    coalesce(epoch_ms(attempt.ended_at), getvariable('as_of_ms')) as known_end_ms,
-    epoch_ms(look.looked_at) as looked_ms,
+    ms_of(attempt.started_at) as started_ms,
+    ms_of(attempt.ended_at) as ended_ms,
+    coalesce(ms_of(attempt.ended_at), getvariable('as_of_ms')) as known_end_ms,
+    ms_of(look.looked_at) as looked_ms,
     attempt.outcome,
     attempt.ended_at is not null
     and attempt.outcome not in ('succeeded', 'running') as is_interrupted,
@@ -32,8 +32,8 @@ select
     attempt.is_instrumented,
     lag(attempt.job) over in_lineage as prev_job,
     lag(attempt.attempt) over in_lineage as prev_attempt,
-    lag(epoch_ms(attempt.ended_at)) over in_lineage as prev_ended_ms,
-    lead(epoch_ms(attempt.started_at)) over in_lineage as next_started_ms
+    lag(ms_of(attempt.ended_at)) over in_lineage as prev_ended_ms,
+    lead(ms_of(attempt.started_at)) over in_lineage as next_started_ms
 from staged.attempts as attempt
 inner join staged.jobs as job using (cluster, job)
 left join staged.log_looks as look using (cluster, job, attempt)

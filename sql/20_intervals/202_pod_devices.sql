@@ -17,7 +17,7 @@ with recursive queued as (
         pod.devices,
         pod.gpus,
         pod.unit_count,
-        epoch_ms(pod.bound_at) as bound_ms,
+        ms_of(pod.bound_at) as bound_ms,
         pod.bound_at,
         end_ms(pod.released_at) as released_ms,
         node.gpus as node_gpus

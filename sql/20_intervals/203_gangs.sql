@@ -8,7 +8,7 @@ with members as (
         job,
         attempt,
         count(*) as member_count,
-        list_sort(list(epoch_ms(running_at)) filter (where running_at is not null)) as running_ms
+        list_sort(list(ms_of(running_at)) filter (where running_at is not null)) as running_ms
     from staged.pods
     where role = 'worker'
     group by cluster, job, attempt

@@ -29,7 +29,7 @@ paired as (
             and xids.node_uid = companion.node_uid
             and xids.gpu is not distinct from companion.gpu
             and cast(rule.given as integer) = companion.xid
-            and abs(epoch_ms(xids.observed_at) - epoch_ms(companion.observed_at))
+            and abs(ms_of(xids.observed_at) - ms_of(companion.observed_at))
             <= 1000 * getvariable('skew_s')
     group by xids.cluster, xids.node_uid, xids.gpu, xids.xid, xids.observed_at
 ),

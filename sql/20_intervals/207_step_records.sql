@@ -38,12 +38,12 @@ timed as (
         step.last,
         case
             when step.started_at is not null
-                then greatest(attempt.started_ms, epoch_ms(step.started_at))
+                then greatest(attempt.started_ms, ms_of(step.started_at))
         end as started_ms,
         greatest(
             attempt.started_ms,
             least(
-                epoch_ms(step.ended_at), coalesce(attempt.ended_ms, getvariable('forever_ms'))
+                ms_of(step.ended_at), coalesce(attempt.ended_ms, getvariable('forever_ms'))
             )
         ) as ended_ms,
         step.setting_id

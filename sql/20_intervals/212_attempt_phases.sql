@@ -14,8 +14,8 @@ with clipped as (
         list_position(
             ['restore', 'ckpt_save', 'eval', 'stall', 'data_wait', 'init', 'compile'], phase.kind
         ) as strength_order,
-        epoch_ms(phase.started_at) as started_ms,
-        least(epoch_ms(phase.ended_at), attempt.known_end_ms) as ended_ms
+        ms_of(phase.started_at) as started_ms,
+        least(ms_of(phase.ended_at), attempt.known_end_ms) as ended_ms
     from staged.phases as phase
     inner join intervals.lineage_attempts as attempt using (cluster, job, attempt)
 ),

@@ -8,11 +8,11 @@ with deaths as (
         pod.cluster,
         pod.job,
         pod.attempt,
-        epoch_ms(pod.terminated_at) as died_ms,
+        ms_of(pod.terminated_at) as died_ms,
         pod.node_uid
     from staged.pods as pod
     inner join intervals.lineage_attempts as attempt using (cluster, job, attempt)
-    where attempt.is_interrupted and epoch_ms(pod.terminated_at) <= attempt.ended_ms
+    where attempt.is_interrupted and ms_of(pod.terminated_at) <= attempt.ended_ms
 ),
 
 first_deaths as (
@@ -28,10 +28,10 @@ first_deaths as (
 ),
 
 last_phases as (
-    select phase.cluster, phase.job, phase.attempt, max(epoch_ms(phase.ended_at)) as ended_ms
+    select phase.cluster, phase.job, phase.attempt, max(ms_of(phase.ended_at)) as ended_ms
     from staged.phases as phase
     inner join intervals.lineage_attempts as attempt using (cluster, job, attempt)
-    where epoch_ms(phase.ended_at) <= attempt.ended_ms
+    where ms_of(phase.ended_at) <= attempt.ended_ms
     group by phase.cluster, phase.job, phase.attempt
 ),
 

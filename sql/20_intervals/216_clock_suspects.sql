@@ -14,7 +14,7 @@ with clamped as (
 ),
 
 last_steps as (
-    select cluster, job, attempt, max(epoch_ms(ended_at)) as last_step_ms
+    select cluster, job, attempt, max(ms_of(ended_at)) as last_step_ms
     from staged.given_steps
     semi join clamped using (cluster, job, attempt)
     group by cluster, job, attempt

@@ -15,7 +15,7 @@ select
     condition.strength,
     condition.is_blocking,
     condition.is_degrading,
-    epoch_ms(condition.started_at) as started_ms,
+    ms_of(condition.started_at) as started_ms,
     end_ms(condition.ended_at) as ended_ms,
     repair.node_uid is not null as is_in_repair,
     coalesce(
@@ -24,14 +24,14 @@ select
     ) as repair_class,
     case
         when repair.node_uid is not null
-            then root_of(condition.node_uid, null, 'admin', 'repair', epoch_ms(repair.started_at))
+            then root_of(condition.node_uid, null, 'admin', 'repair', ms_of(repair.started_at))
         else
             root_of(
                 condition.node_uid,
                 condition.gpu,
                 'condition',
                 condition.type,
-                epoch_ms(condition.started_at)
+                ms_of(condition.started_at)
             )
     end as root
 from staged.node_conditions as condition

@@ -72,8 +72,8 @@ on_nodes as (
             place.cluster = evidence.cluster
             and place.node_uid = evidence.node_uid
             and place.gpu is not distinct from evidence.gpu
-            and place.day = epoch_ms(evidence.observed_at) // 86400000
-            and epoch_ms(evidence.observed_at) between place.from_ms and place.to_ms
+            and place.day = ms_of(evidence.observed_at) // 86400000
+            and ms_of(evidence.observed_at) between place.from_ms and place.to_ms
     where evidence.pod_uid is null
 ),
 
@@ -118,7 +118,7 @@ from_signals as (
                     signal.gpu,
                     signal.source,
                     signal.value,
-                    epoch_ms(signal.observed_at)
+                    ms_of(signal.observed_at)
                 )
         end as root,
         signal.signature,
@@ -129,21 +129,21 @@ from_signals as (
     left join staged.pods as pod on signal.cluster = pod.cluster and signal.pod_uid = pod.pod_uid
     where
         signal.source <> 'slow_rank'
-        and epoch_ms(signal.observed_at) >= onset.from_ms
-        and epoch_ms(signal.observed_at) <= least(onset.to_ms, onset.next_started_ms)
-        and epoch_ms(signal.observed_at) > onset.prev_ended_ms
+        and ms_of(signal.observed_at) >= onset.from_ms
+        and ms_of(signal.observed_at) <= least(onset.to_ms, onset.next_started_ms)
+        and ms_of(signal.observed_at) > onset.prev_ended_ms
         -- Older than the attempt, and the node was put right in between: void.
         and not (
             signal.pod_uid is null
             and signal.node_uid is not null
-            and epoch_ms(signal.observed_at) < onset.started_ms
+            and ms_of(signal.observed_at) < onset.started_ms
             and exists (
                 select 1
                 from intervals.fixes as fix
                 where
                     fix.cluster = signal.cluster
                     and fix.node_uid = signal.node_uid
-                    and fix.fixed_ms > epoch_ms(signal.observed_at)
+                    and fix.fixed_ms > ms_of(signal.observed_at)
                     and fix.fixed_ms <= onset.started_ms
             )
         )
@@ -217,7 +217,7 @@ from_exits as (
     left join staged.reason_rules as ended
         on ended.scope = 'pod_terminated_reason' and pod.reason = ended.reason
     where
-        epoch_ms(pod.terminated_at) between onset.from_ms and onset.to_ms
+        ms_of(pod.terminated_at) between onset.from_ms and onset.to_ms
         and (pod.exit_code is not null or pod.reason is not null)
 ),
 

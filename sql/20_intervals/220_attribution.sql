@@ -14,7 +14,7 @@ with drains as (
         ) as class,
         admin.node_uid,
         root_of(
-            admin.node_uid, null, 'admin', admin.kind, epoch_ms(admin.started_at)
+            admin.node_uid, null, 'admin', admin.kind, ms_of(admin.started_at)
         ) as root
     from intervals.attempt_onsets as onset
     inner join (
@@ -25,7 +25,7 @@ with drains as (
         on held.cluster = admin.cluster and held.node_uid = admin.node_uid
     where
         onset.outcome = 'evicted'
-        and epoch_ms(admin.started_at) <= onset.ended_ms
+        and ms_of(admin.started_at) <= onset.ended_ms
         and end_ms(admin.ended_at) >= onset.ended_ms
     qualify row_number() over (
         partition by onset.cluster, onset.job, onset.attempt
@@ -43,7 +43,7 @@ communication as (
 gaps as (
     select
         cluster,
-        epoch_ms(started_at) as started_ms,
+        ms_of(started_at) as started_ms,
         max(end_ms(ended_at)) over (partition by cluster order by started_at) as reach_ms
     from staged.collector_gaps
 ),

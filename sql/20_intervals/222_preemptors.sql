@@ -31,7 +31,7 @@ takers as (
         held.gpu,
         pod.job,
         pod.attempt,
-        epoch_ms(pod.bound_at) as bound_ms
+        ms_of(pod.bound_at) as bound_ms
     from (
         select cluster, node_uid, pod_uid, unnest(devices) as gpu
         from intervals.pod_devices

@@ -71,7 +71,7 @@ lagging as (
             and attempt.job = evidence.job
             and attempt.attempt = evidence.attempt
             and evidence.source = 'slow_rank'
-            and epoch_ms(evidence.started_at) < slow.ended_ms
+            and ms_of(evidence.started_at) < slow.ended_ms
             and end_ms(evidence.ended_at) > slow.started_ms
     group by slow.attempt_id, slow.record_key
 )

@@ -83,7 +83,7 @@ turned_back as (
             markers.cluster = attempt.cluster
             and markers.job = attempt.job
             and (markers.attempt is null or markers.attempt = attempt.attempt)
-            and epoch_ms(markers.occurred_at) <= turn.cut_ms
+            and ms_of(markers.occurred_at) <= turn.cut_ms
         order by markers.occurred_at desc, markers.kind, markers.cause
         limit 1
     ) as marker on true

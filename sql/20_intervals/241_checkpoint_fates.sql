@@ -11,7 +11,7 @@ with checkpoints as (
         attempt.attempt_id,
         attempt.lineage_id,
         checkpoint.step,
-        epoch_ms(checkpoint.committed_at) as committed_ms,
+        ms_of(checkpoint.committed_at) as committed_ms,
         checkpoint.invalid_at is not null as is_invalid
     from staged.checkpoints as checkpoint
     inner join intervals.lineage_attempts as attempt using (cluster, job, attempt)

@@ -13,7 +13,7 @@ with checks as (
         beat.node_uid,
         beat.check_name,
         min(beat.stale_after_ms) as stale_after_ms,
-        any_value(epoch_ms(node.ready_at)) as ready_ms
+        any_value(ms_of(node.ready_at)) as ready_ms
     from staged.health_check_beats as beat
     inner join staged.nodes as node using (cluster, node_uid)
     where node.ready_at is not null

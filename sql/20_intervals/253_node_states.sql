@@ -11,7 +11,7 @@ with profiles as (
         profile.cluster,
         profile.node_uid,
         profile.profile,
-        epoch_ms(node.paid_from) as paid_from_ms
+        ms_of(node.paid_from) as paid_from_ms
     from intervals.device_profiles as profile
     inner join staged.nodes as node using (cluster, node_uid)
 ),
@@ -22,7 +22,7 @@ node_spans as (
         node_uid,
         null as gpu,
         'provisioning' as state,
-        epoch_ms(paid_from) as started_ms,
+        ms_of(paid_from) as started_ms,
         end_ms(ready_at) as ended_ms,
         false as is_planned
     from staged.nodes
@@ -34,7 +34,7 @@ node_spans as (
         node_uid,
         null,
         'deprovisioning',
-        epoch_ms(deleted_at),
+        ms_of(deleted_at),
         getvariable('forever_ms'),
         false
     from staged.nodes
@@ -64,7 +64,7 @@ node_spans as (
             when 'drain' then 'draining'
             else 'cordoned'
         end,
-        epoch_ms(started_at),
+        ms_of(started_at),
         end_ms(ended_at),
         is_planned
     from staged.node_admin

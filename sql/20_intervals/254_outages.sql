@@ -55,14 +55,14 @@ xids as (
         run.node_uid,
         run.profile,
         run.started_ms,
-        greatest(epoch_ms(evidence.observed_at), run.started_ms) as onset_ms,
+        greatest(ms_of(evidence.observed_at), run.started_ms) as onset_ms,
         evidence.class,
         root_of(
             evidence.node_uid,
             evidence.gpu,
             evidence.source,
             evidence.value,
-            epoch_ms(evidence.observed_at)
+            ms_of(evidence.observed_at)
         ) as root
     from known_runs as run
     inner join intervals.signals as evidence
@@ -74,8 +74,8 @@ xids as (
         evidence.source = 'xid'
         and evidence.role in ('root', 'either')
         and evidence.strength >= 2
-        and epoch_ms(evidence.observed_at) >= run.started_ms - 1000 * getvariable('attrib_before_s')
-        and epoch_ms(evidence.observed_at) < run.known_end_ms
+        and ms_of(evidence.observed_at) >= run.started_ms - 1000 * getvariable('attrib_before_s')
+        and ms_of(evidence.observed_at) < run.known_end_ms
 ),
 
 onsets as (
@@ -119,7 +119,7 @@ actions as (
         arg_min(admin.class, {'started_at': admin.started_at, 'class': admin.class})
             filter (where admin.class is not null) as given_class,
         arg_min(
-            root_of(admin.node_uid, null, 'admin', admin.kind, epoch_ms(admin.started_at)),
+            root_of(admin.node_uid, null, 'admin', admin.kind, ms_of(admin.started_at)),
             {
                 'is_not_drain': admin.kind <> 'drain',
                 'started_at': admin.started_at,
@@ -134,7 +134,7 @@ actions as (
     inner join staged.node_admin as admin
         on run.cluster = admin.cluster and run.node_uid = admin.node_uid
     where
-        epoch_ms(admin.started_at) < run.known_end_ms
+        ms_of(admin.started_at) < run.known_end_ms
         and end_ms(admin.ended_at) > run.started_ms
     group by run.cluster, run.node_uid, run.profile, run.started_ms
 )

@@ -72,14 +72,14 @@ placed as (
         charge.gang_wait_charge,
         charge.zero_charge,
         charge.teardown_charge,
-        epoch_ms(pod.bound_at) as bound_ms,
+        ms_of(pod.bound_at) as bound_ms,
         end_ms(pod.released_at) as released_ms,
         end_ms(pod.running_at) as running_ms,
         coalesce(gang.ready_ms, getvariable('forever_ms')) as ready_ms,
         coalesce(attempt.ended_ms, getvariable('forever_ms')) as attempt_ended_ms,
         case
             when pod.last_seen is not null and pod.gone_by is not null
-                then greatest(epoch_ms(pod.last_seen), attempt.ended_ms)
+                then greatest(ms_of(pod.last_seen), attempt.ended_ms)
             else getvariable('forever_ms')
         end as unseen_ms
     from intervals.pod_devices as held

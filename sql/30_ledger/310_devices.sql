@@ -13,10 +13,10 @@ select
     device.profile,
     dense_rank() over (order by node.cluster, node.node_uid) as node_id,
     dense_rank() over (order by node.cluster, node.node_uid, device.profile) as profile_id,
-    greatest(epoch_ms(node.paid_from), getvariable('window_start_ms')) as started_ms,
+    greatest(ms_of(node.paid_from), getvariable('window_start_ms')) as started_ms,
     least(end_ms(node.paid_to), getvariable('window_end_ms')) as ended_ms
 from staged.nodes as node
 inner join intervals.device_profiles as device using (cluster, node_uid)
 where
-    greatest(epoch_ms(node.paid_from), getvariable('window_start_ms'))
+    greatest(ms_of(node.paid_from), getvariable('window_start_ms'))
     < least(end_ms(node.paid_to), getvariable('window_end_ms'))

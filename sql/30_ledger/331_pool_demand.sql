@@ -15,7 +15,7 @@ with waiting as (
         pool,
         pods,
         gpus_per_pod,
-        epoch_ms(started_at) as started_ms,
+        ms_of(started_at) as started_ms,
         end_ms(ended_at) as ended_ms
     from staged.queue
     where not is_suspended and (ended_at is null or ended_at > started_at)

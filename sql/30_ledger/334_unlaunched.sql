@@ -3,10 +3,10 @@
 -- grain: cluster, pool, gpu, started_ms
 
 with launched_changes as (
-    select cluster, pool, epoch_ms(paid_from) as edge_ms, gpus as change
+    select cluster, pool, ms_of(paid_from) as edge_ms, gpus as change
     from staged.nodes
     union all
-    select cluster, pool, epoch_ms(paid_to), -gpus
+    select cluster, pool, ms_of(paid_to), -gpus
     from staged.nodes
     where paid_to is not null
 ),
@@ -17,7 +17,7 @@ commitments as (
         pool,
         gpus,
         class,
-        epoch_ms(started_at) as started_ms,
+        ms_of(started_at) as started_ms,
         end_ms(ended_at) as ended_ms,
         row_number() over (
             partition by cluster, pool

@@ -16,7 +16,7 @@ scheduled as (
     select
         cluster,
         job,
-        sum(coalesce(epoch_ms(ended_at), getvariable('as_of_ms')) - epoch_ms(started_at))
+        sum(coalesce(ms_of(ended_at), getvariable('as_of_ms')) - ms_of(started_at))
             as scheduled_ms
     from staged.attempts
     group by cluster, job
@@ -28,8 +28,8 @@ queued as (
         job,
         sum(
             least(
-                coalesce(epoch_ms(ended_at), getvariable('as_of_ms')), getvariable('as_of_ms')
-            ) - epoch_ms(started_at)
+                coalesce(ms_of(ended_at), getvariable('as_of_ms')), getvariable('as_of_ms')
+            ) - ms_of(started_at)
         ) as queued_ms
     from staged.queue
     where not is_suspended

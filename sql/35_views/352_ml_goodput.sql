@@ -195,7 +195,7 @@ inside as (
         segmented.cluster,
         segmented.job,
         segmented.ordinal,
-        sum(epoch_ms(custom.ended_at) - epoch_ms(custom.started_at)) as custom_ms
+        sum(ms_of(custom.ended_at) - ms_of(custom.started_at)) as custom_ms
     from custom_events as custom
     asof inner join segmented
         on
@@ -221,10 +221,10 @@ timed as (
                 segmented.next_started_at is not null
                 and coalesce(segmented.next_first, segmented.last + 1) = segmented.last + 1
                 then
-                    epoch_ms(segmented.next_started_at) - epoch_ms(segmented.started_at)
+                    ms_of(segmented.next_started_at) - ms_of(segmented.started_at)
                     - coalesce(inside.custom_ms, 0)
         end as followed_ms,
-        (epoch_ms(segmented.ended_at) - epoch_ms(segmented.started_at))
+        (ms_of(segmented.ended_at) - ms_of(segmented.started_at))
         / (segmented.last - segmented.first + 1) as position_ms
     from segmented
     left join cuts using (cluster, job, segment)
@@ -296,10 +296,10 @@ saves as (
         phase.cluster,
         phase.job,
         case
-            when checkpoint.step is null then concat('at ', epoch_ms(phase.started_at))
+            when checkpoint.step is null then concat('at ', ms_of(phase.started_at))
             else concat('step ', checkpoint.step)
         end as save_key,
-        epoch_ms(phase.ended_at) - epoch_ms(phase.started_at) as blocking_ms
+        ms_of(phase.ended_at) - ms_of(phase.started_at) as blocking_ms
     from staged.phases as phase
     inner join jobs using (cluster, job)
     left join staged.checkpoints as checkpoint
@@ -336,7 +336,7 @@ measured as (
         greatest(
             0, coalesce(productive.productive_ms, 0) - coalesce(saving.saving_ms, 0)
         ) / 1000 as numerator,
-        (epoch_ms(jobs.ended_at) - epoch_ms(jobs.started_at)) / 1000 as denominator
+        (ms_of(jobs.ended_at) - ms_of(jobs.started_at)) / 1000 as denominator
     from jobs
     left join productive using (cluster, job)
     left join saving using (cluster, job)

@@ -27,7 +27,7 @@ starts as (
         cluster,
         job,
         attempt,
-        min(epoch_ms(running_at)) as running_ms
+        min(ms_of(running_at)) as running_ms
     from staged.pods
     where role = 'worker'
     group by cluster, job, attempt
@@ -40,11 +40,11 @@ attempts as (
         attempts.attempt,
         attempts.outcome,
         -- The application's last sign of life is the interruption, not the controller's verdict.
-        coalesce(first_steps.last_step_ms, epoch_ms(attempts.ended_at)) as stopped_ms,
-        coalesce(starts.running_ms, epoch_ms(attempts.started_at)) as running_ms,
+        coalesce(first_steps.last_step_ms, ms_of(attempts.ended_at)) as stopped_ms,
+        coalesce(starts.running_ms, ms_of(attempts.started_at)) as running_ms,
         first_steps.first_step_ms,
         attempts.ended_at is not null and attempts.outcome <> 'succeeded' as is_interrupted,
-        lead(coalesce(starts.running_ms, epoch_ms(attempts.started_at))) over in_job
+        lead(coalesce(starts.running_ms, ms_of(attempts.started_at))) over in_job
             as next_running_ms
     from staged.attempts as attempts
     left join first_steps
@@ -68,13 +68,13 @@ last_checkpoints as (
         attempts.cluster,
         attempts.job,
         attempts.attempt,
-        max(epoch_ms(checkpoints.committed_at)) as committed_ms
+        max(ms_of(checkpoints.committed_at)) as committed_ms
     from attempts
     inner join staged.checkpoints as checkpoints
         on
             attempts.cluster = checkpoints.cluster
             and attempts.job = checkpoints.job
-            and epoch_ms(checkpoints.committed_at) <= attempts.stopped_ms
+            and ms_of(checkpoints.committed_at) <= attempts.stopped_ms
     where attempts.is_interrupted
     group by attempts.cluster, attempts.job, attempts.attempt
 ),
@@ -113,7 +113,7 @@ saves as (
     select
         cluster,
         job,
-        sum(epoch_ms(ended_at) - epoch_ms(started_at)) as saving_ms
+        sum(ms_of(ended_at) - ms_of(started_at)) as saving_ms
     from staged.phases
     where kind = 'ckpt_save'
     group by cluster, job
@@ -135,7 +135,7 @@ terms as (
         costs.job,
         case
             when last_ends.is_interrupted then last_ends.stopped_ms
-            else coalesce(epoch_ms(jobs.ended_at), getvariable('as_of_ms'))
+            else coalesce(ms_of(jobs.ended_at), getvariable('as_of_ms'))
         end - costs.first_step_ms as training_ms,
         costs.lost_ms + costs.resuming_ms + coalesce(saves.saving_ms, 0) as badput_ms,
         costs.rescheduling_ms

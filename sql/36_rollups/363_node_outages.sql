@@ -71,7 +71,7 @@ placed as (
                 as action_rank
         ),
         node.pool,
-        coalesce(merged.started_ms < epoch_ms(node.ready_at), true) as is_birth
+        coalesce(merged.started_ms < ms_of(node.ready_at), true) as is_birth
     from merged
     left join staged.nodes as node using (cluster, node_uid)
     where merged.started_ms < end_ms(node.paid_to)

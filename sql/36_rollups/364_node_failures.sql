@@ -23,7 +23,7 @@ alone as (
     select
         interruptions.cluster,
         interruptions.node_uid,
-        epoch_ms(interruptions."at") as occurred_ms,
+        ms_of(interruptions."at") as occurred_ms,
         interruptions.class,
         interruptions.incident
     from ledger.interruptions as interruptions
@@ -38,9 +38,9 @@ alone as (
                 and outages.node_uid = interruptions.node_uid
                 and outages.is_failure
                 and outages.started_ms
-                <= epoch_ms(interruptions."at") + 1000 * getvariable('attrib_after_s')
+                <= ms_of(interruptions."at") + 1000 * getvariable('attrib_after_s')
                 and coalesce(outages.ended_ms > (
-                    epoch_ms(interruptions."at") - 1000 * getvariable('attrib_before_s')
+                    ms_of(interruptions."at") - 1000 * getvariable('attrib_before_s')
                 ), true)
         )
 ),

@@ -54,8 +54,8 @@ spans as (
         attempts.outcome,
         jobs.namespace,
         jobs.team,
-        epoch_ms(attempts.started_at) as started_ms,
-        epoch_ms(attempts.ended_at) as ended_ms,
+        ms_of(attempts.started_at) as started_ms,
+        ms_of(attempts.ended_at) as ended_ms,
         row_number() over (
             partition by attempts.cluster, attempts.job order by attempts.attempt
         ) = 1 as is_first

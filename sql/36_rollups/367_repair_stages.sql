@@ -43,14 +43,14 @@ signals as (
         outage.cluster,
         outage.node_uid,
         outage.started_ms,
-        min(epoch_ms(signal.observed_at)) as signal_ms
+        min(ms_of(signal.observed_at)) as signal_ms
     from outages as outage
     inner join intervals.signals as signal
         on
             outage.cluster = signal.cluster
             and outage.node_uid = signal.node_uid
             and outage.class = signal.class
-            and epoch_ms(signal.observed_at)
+            and ms_of(signal.observed_at)
             between outage.started_ms - 1000 * getvariable('attrib_before_s') and outage.started_ms
     group by outage.cluster, outage.node_uid, outage.started_ms
 ),
@@ -84,21 +84,21 @@ admin as (
         outage.cluster,
         outage.node_uid,
         outage.started_ms,
-        min(epoch_ms(admin.started_at)) filter (where admin.kind in ('cordon', 'drain'))
+        min(ms_of(admin.started_at)) filter (where admin.kind in ('cordon', 'drain'))
             as isolated_ms,
         bool_or(admin.kind = 'drain') as is_drained,
-        max(epoch_ms(admin.ended_at)) filter (where admin.kind = 'drain') as drained_ms,
-        min(epoch_ms(admin.started_at)) filter (where admin.kind = 'repair') as repair_started_ms,
+        max(ms_of(admin.ended_at)) filter (where admin.kind = 'drain') as drained_ms,
+        min(ms_of(admin.started_at)) filter (where admin.kind = 'repair') as repair_started_ms,
         case
             when bool_and(admin.ended_at is not null) filter (where admin.kind = 'repair')
-                then max(epoch_ms(admin.ended_at)) filter (where admin.kind = 'repair')
+                then max(ms_of(admin.ended_at)) filter (where admin.kind = 'repair')
         end as repair_ended_ms
     from outages as outage
     inner join staged.node_admin as admin
         on
             outage.cluster = admin.cluster
             and outage.node_uid = admin.node_uid
-            and epoch_ms(admin.started_at) between outage.started_ms and outage.known_end_ms
+            and ms_of(admin.started_at) between outage.started_ms and outage.known_end_ms
     group by outage.cluster, outage.node_uid, outage.started_ms
 )
 

@@ -38,8 +38,8 @@ queued as (
             {'scope': 'pool', 'scope_value': queue.pool},
             {'scope': 'team', 'scope_value': job.team}
         ] as scopes,
-        epoch_ms(queue.started_at) as started_ms,
-        epoch_ms(queue.ended_at) as ended_ms,
+        ms_of(queue.started_at) as started_ms,
+        ms_of(queue.ended_at) as ended_ms,
         queue.ended_at is not null as is_event
     from staged.queue as queue
     left join staged.jobs as job using (cluster, job)

@@ -32,7 +32,7 @@ failures as (
     select
         cluster,
         node_uid,
-        epoch_ms("at") as failed_ms,
+        ms_of("at") as failed_ms,
         job,
         attempt
     from ledger.interruptions

@@ -42,7 +42,7 @@ priced as (
             cast(booked.unit_ms // (booked.ended_ms - booked.started_ms) as hugeint)
             * (
                 least(booked.ended_ms, end_ms(price.ended_at))
-                - greatest(booked.started_ms, epoch_ms(price.started_at))
+                - greatest(booked.started_ms, ms_of(price.started_at))
             )
             * price.microdollars_per_gpu_hour
         ) as weighted_cost
@@ -52,7 +52,7 @@ priced as (
             booked.cluster = price.cluster
             and booked.pool = price.pool
             and booked.started_ms < end_ms(price.ended_at)
-            and booked.ended_ms > epoch_ms(price.started_at)
+            and booked.ended_ms > ms_of(price.started_at)
     group by all
 ),
 

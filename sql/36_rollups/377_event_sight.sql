@@ -6,10 +6,10 @@
 with looks as (
     select
         cluster,
-        epoch_ms(looked_at) as looked_ms,
+        ms_of(looked_at) as looked_ms,
         coalesce(
-            epoch_ms(looked_at)
-            - epoch_ms(lag(looked_at) over (partition by cluster order by looked_at)),
+            ms_of(looked_at)
+            - ms_of(lag(looked_at) over (partition by cluster order by looked_at)),
             3600000
         ) as since_ms
     from staged.event_looks

@@ -11,8 +11,8 @@ with refusals as (
     select
         cluster,
         node_uid,
-        coalesce(epoch_ms(started_at), epoch_ms(observed_at)) as started_ms,
-        coalesce(epoch_ms(ended_at), epoch_ms(observed_at)) as refused_ms
+        coalesce(ms_of(started_at), ms_of(observed_at)) as started_ms,
+        coalesce(ms_of(ended_at), ms_of(observed_at)) as refused_ms
     from staged.evidence
     where source = 'event' and value = 'NodeRepairBlocked' and node_uid is not null
 ),

@@ -23,7 +23,7 @@ with events as (
         taxonomy.counts_as like 'interruption%'
         and taxonomy.domain in ('infra', 'unknown')
         and not outage.is_planned
-        and outage.started_ms >= epoch_ms(node.ready_at)
+        and outage.started_ms >= ms_of(node.ready_at)
 
     union all
 

@@ -12,7 +12,7 @@ with exposed as (
         cluster,
         node_uid,
         least(end_ms(paid_to), getvariable('window_end_ms'))
-        - greatest(epoch_ms(ready_at), getvariable('window_end_ms') - 2419200000) as exposure_ms
+        - greatest(ms_of(ready_at), getvariable('window_end_ms') - 2419200000) as exposure_ms
     from staged.nodes
 ),
 

@@ -85,7 +85,7 @@ covered as (
             greatest(
                 0,
                 least(end_ms(ended_at), getvariable('window_end_ms'))
-                - greatest(epoch_ms(started_at), getvariable('window_start_ms'))
+                - greatest(ms_of(started_at), getvariable('window_start_ms'))
             )
         ) as covered_ms
     from staged.prices

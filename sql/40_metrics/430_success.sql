@@ -173,7 +173,7 @@ running as (
         select
             cluster,
             job,
-            min(epoch_ms(started_at)) as started_ms
+            min(ms_of(started_at)) as started_ms
         from staged.attempts
         group by cluster, job
     ) as first_starts

@@ -75,9 +75,9 @@ failures as (
             where
                 condition.cluster = interruption.cluster
                 and condition.node_uid = interruption.node_uid
-                and condition.started_ms <= epoch_ms(interruption."at")
+                and condition.started_ms <= ms_of(interruption."at")
                 and condition.ended_ms
-                > epoch_ms(interruption."at") - 1000 * getvariable('attrib_before_s')
+                > ms_of(interruption."at") - 1000 * getvariable('attrib_before_s')
         ) as is_told
     from ledger.interruptions as interruption
     inner join rollups.clusters as clusters on interruption.cluster = clusters.member

@@ -19,7 +19,7 @@ horizons (horizon_ms, scope) as (
 ),
 
 saves as (
-    select cluster, job, median(epoch_ms(committed_at) - epoch_ms(write_started_at)) as save_ms
+    select cluster, job, median(ms_of(committed_at) - ms_of(write_started_at)) as save_ms
     from staged.checkpoints
     group by cluster, job
 ),
@@ -28,7 +28,7 @@ failures as (
     select
         interruption.cluster,
         interruption.node_uid,
-        epoch_ms(interruption."at") as failed_ms,
+        ms_of(interruption."at") as failed_ms,
         interruption.lost_gpu_ms,
         coalesce(saves.save_ms, 0) as save_ms
     from ledger.interruptions as interruption

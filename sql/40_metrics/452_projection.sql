@@ -85,7 +85,7 @@ weeks as (
         count(incident.incident) as n
     from rollups.clusters as clusters
     inner join (
-        select cluster, min(epoch_ms(paid_from)) as began_ms
+        select cluster, min(ms_of(paid_from)) as began_ms
         from staged.nodes
         group by cluster
     ) as history

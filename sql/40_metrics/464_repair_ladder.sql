@@ -58,7 +58,7 @@ cordons as (
     select
         cordon.cluster,
         cordon.node_uid,
-        epoch_ms(cordon.started_at) as started_ms
+        ms_of(cordon.started_at) as started_ms
     from staged.node_admin as cordon
     where
         cordon.kind = 'cordon'
@@ -85,7 +85,7 @@ spared as (
         on
             cordon.cluster = pod.cluster
             and cordon.node_uid = pod.node_uid
-            and epoch_ms(pod.bound_at) < cordon.started_ms
+            and ms_of(pod.bound_at) < cordon.started_ms
             and end_ms(pod.released_at) > cordon.started_ms
     inner join intervals.lineage_attempts as attempt
         on

@@ -13,10 +13,10 @@ with waits as (
         greatest(
             0,
             least(
-                coalesce(epoch_ms(queue.ended_at), getvariable('forever_ms')),
+                coalesce(ms_of(queue.ended_at), getvariable('forever_ms')),
                 getvariable('as_of_ms'),
                 getvariable('window_end_ms')
-            ) - greatest(epoch_ms(queue.started_at), getvariable('window_start_ms'))
+            ) - greatest(ms_of(queue.started_at), getvariable('window_start_ms'))
         ) as wait_ms
     from staged.queue as queue
     inner join rollups.clusters as clusters on queue.cluster = clusters.member

@@ -19,7 +19,7 @@ checkpoints as (
         checkpoint.attempt,
         count(*) as checkpoint_count,
         list(
-            distinct (epoch_ms(checkpoint.committed_at) - getvariable('window_start_ms'))
+            distinct (ms_of(checkpoint.committed_at) - getvariable('window_start_ms'))
             // timeline.bucket_ms
         ) as buckets
     from staged.checkpoints as checkpoint

@@ -51,9 +51,9 @@ running as (
 
 gaps as (
     select
-        greatest(epoch_ms(started_at), getvariable('window_start_ms')) as started_ms,
+        greatest(ms_of(started_at), getvariable('window_start_ms')) as started_ms,
         least(
-            coalesce(epoch_ms(ended_at), getvariable('window_end_ms')),
+            coalesce(ms_of(ended_at), getvariable('window_end_ms')),
             getvariable('window_end_ms')
         ) as ended_ms
     from (
@@ -70,7 +70,7 @@ gap_time as (
 
 -- What stands in the API at the first look tells nothing sure of the time before it.
 first_looks as (
-    select cluster, min(epoch_ms(observed_at)) as looked_ms
+    select cluster, min(ms_of(observed_at)) as looked_ms
     from raw.kube_objects
     group by cluster
 ),

@@ -87,7 +87,7 @@ holes as (
             when source_name like 'kubernetes pods/log%' then 'logs'
             else split_part(source_name, ' ', 1)
         end as basis,
-        greatest(epoch_ms(started_at), getvariable('window_start_ms')) as started_ms,
+        greatest(ms_of(started_at), getvariable('window_start_ms')) as started_ms,
         least(end_ms(ended_at), getvariable('window_end_ms')) as ended_ms
     from staged.collector_gaps
 
@@ -96,8 +96,8 @@ holes as (
     select
         cluster,
         'logs' as basis,
-        greatest(epoch_ms(started_at), getvariable('window_start_ms')) as started_ms,
-        least(epoch_ms(ended_at), getvariable('window_end_ms')) as ended_ms
+        greatest(ms_of(started_at), getvariable('window_start_ms')) as started_ms,
+        least(ms_of(ended_at), getvariable('window_end_ms')) as ended_ms
     from report.log_gaps
 ),
 

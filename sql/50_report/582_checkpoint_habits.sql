@@ -53,7 +53,7 @@ commits as (
                 order by step
             ) as gap_ms
         from (
-            select cluster, job, attempt, step, min(epoch_ms(committed_at)) as committed_ms
+            select cluster, job, attempt, step, min(ms_of(committed_at)) as committed_ms
             from staged.checkpoints
             where committed_at is not null
             group by cluster, job, attempt, step

@@ -12,12 +12,12 @@ with paid as (
         node_uid,
         5040 * gpus * (
             least(end_ms(paid_to), getvariable('window_end_ms'))
-            - greatest(epoch_ms(paid_from), getvariable('window_start_ms'))
+            - greatest(ms_of(paid_from), getvariable('window_start_ms'))
         ) as paid_unit_ms
     from staged.nodes
     where
         least(end_ms(paid_to), getvariable('window_end_ms'))
-        > greatest(epoch_ms(paid_from), getvariable('window_start_ms'))
+        > greatest(ms_of(paid_from), getvariable('window_start_ms'))
 
     union all
 

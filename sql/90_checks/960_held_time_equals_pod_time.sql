@@ -17,7 +17,7 @@ held_time as (
         device.group_id,
         sum(len(device.gpus) * pod.unit_count * greatest(
             least(end_ms(pod.released_at), device.ended_ms)
-            - greatest(epoch_ms(pod.bound_at), device.started_ms),
+            - greatest(ms_of(pod.bound_at), device.started_ms),
             0
         )) as unit_ms
     from ledger.pod_groups as held

@@ -34,7 +34,7 @@ lost as (
 
 select cluster, job, attempt, record_count as step_count, instant_of(last_ended_ms) as last_ended_at
 from paced
-where last_ended_ms < epoch_ms(before_pods)
+where last_ended_ms < ms_of(before_pods)
 
 union all
 

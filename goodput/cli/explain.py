@@ -22,6 +22,10 @@ _TIMELINE = (
 # More lines than this are summed up first and come last.
 _SHORT = 10
 _SHORT_TIMELINE = 20
+# Nobody reads on: what is longer is cut, and a line in its place says where the rest is. What
+# decided comes first among the evidence, so it always shows.
+_LONGEST_TIMELINE = 200
+_MOST_EVIDENCE = 20
 
 
 @click.command(
@@ -77,10 +81,15 @@ def _print(found: Explanation) -> None:
 
 def _print_timeline(found: Explanation) -> None:
     from goodput.cli.output import print_rows
+    from goodput.texts import counted
 
     click.echo("\nTimeline (UTC)")
-    names = [name for name in _TIMELINE if found.timeline and name in found.timeline[0]]
-    print_rows(names, [[row[name] for name in names] for row in found.timeline], "table")
+    shown = found.timeline[:_LONGEST_TIMELINE]
+    names = [name for name in _TIMELINE if shown and name in shown[0]]
+    print_rows(names, [[row[name] for name in names] for row in shown], "table")
+    if left := len(found.timeline) - len(shown):
+        narrower = "JOB/ATTEMPT has one attempt, " if found.kind == "job" else ""
+        click.echo(f"{counted(left, 'more row')}: {narrower}-o json has all")
 
 
 def _print_reasons(found: Explanation) -> None:
@@ -117,6 +126,7 @@ def _look_lines(row: dict[str, Any]) -> Iterator[str]:
 
 def _interruption_lines(row: dict[str, Any]) -> Iterator[str]:
     from goodput.cli.output import shown
+    from goodput.texts import counted
 
     confidence = "" if row["confidence"] is None else f", confidence {row['confidence']} %"
     yield (
@@ -136,7 +146,7 @@ def _interruption_lines(row: dict[str, Any]) -> Iterator[str]:
         yield f"    incident: {shown(row['incident'])}"
     if row["competing"]:
         yield f"    competing: {', '.join(map(shown, row['competing']))}"
-    for item in row["evidence"]:
+    for item in row["evidence"][:_MOST_EVIDENCE]:
         where = item["origin"] or ""
         line = f":{item['origin_line']}" if item["origin_line"] is not None else ""
         place = f" on {shown(item['node_name'])}" if item["node_name"] else ""
@@ -146,6 +156,8 @@ def _interruption_lines(row: dict[str, Any]) -> Iterator[str]:
             f"{shown(item['source'])}: {shown(item['value'])}{place}, {shown(item['role'])} "
             f"of {shown(item['class']) or 'no class'}{read}"
         )
+    if (left := len(row["evidence"]) - _MOST_EVIDENCE) > 0:
+        yield f"    {counted(left, 'more piece')} of evidence: -o json has all"
 
 
 def _outage_lines(row: dict[str, Any]) -> Iterator[str]:

@@ -88,6 +88,19 @@ def test_reasons_come_before_a_long_timeline(built, monkeypatch):
     assert sorted(brief) == sorted(long)
 
 
+def test_what_is_cut_is_told(built, monkeypatch):
+    whole = built("explain", "J1").stdout.splitlines()
+    monkeypatch.setattr("goodput.cli.explain._LONGEST_TIMELINE", 2)
+    monkeypatch.setattr("goodput.cli.explain._MOST_EVIDENCE", 1)
+    cut = built("explain", "J1").stdout.splitlines()
+
+    assert [line for line in cut if line not in whole] == [
+        "1 more row: JOB/ATTEMPT has one attempt, -o json has all",
+        "    1 more piece of evidence: -o json has all",
+    ]
+    assert len(cut) == len(whole)
+
+
 def test_explain_a_node_with_its_outages(built):
     lines = built("explain", "n1").stdout.splitlines()
 

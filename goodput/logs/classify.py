@@ -35,6 +35,8 @@ _TWO_SOURCES = 5
 _STRONG = 2
 # What programs also say in warnings: it ended a run only if something shows that the run ended.
 _SAID_IN_PASSING = {"app.code", "app.config", "app.data", "app.dep"}
+# Who warns of nothing, but says why a container did not start.
+_SAYS_WHAT_IS = "k8s"
 _COMMUNICATION, _SLOW, _NOTHING = "unk.comm", "unk.slow", "unk.none"
 # A log that breaks off so many lines after an error ended with it, though it does not say so.
 _LAST_LINES = 100
@@ -301,7 +303,10 @@ def _is_fatal(found: Finding) -> bool:
     if found.evidence.signature.evidence_source == "xid":
         # The driver writes one when it stops a program, whoever is to blame.
         return judgement.role in ("root", "either") and judgement.strength > 0
-    is_said_in_passing = judgement.failure_class in _SAID_IN_PASSING
+    is_said_in_passing = (
+        judgement.failure_class in _SAID_IN_PASSING
+        and found.evidence.signature.source != _SAYS_WHAT_IS
+    )
     return judgement.role == "root" and judgement.strength >= _STRONG and not is_said_in_passing
 
 

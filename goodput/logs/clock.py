@@ -257,8 +257,8 @@ class LogClock:
             if len(self._minutes) >= _MAX_MINUTES:
                 self._minutes.clear()
             minute = self._minutes[key] = _minute_ms(year, parts)
-            if minute is not None:
-                self.year = int(year)
+        if minute is not None:
+            self.year = int(year)
         second = int(parts.second)
         if minute is None or second > LEAP_SECOND:
             return None

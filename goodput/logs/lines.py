@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -15,7 +16,16 @@ from goodput._resources import catalog_dir
 # CSI sequences (colours, cursor), OSC sequences (links), and single-character escapes.
 _ESCAPES = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _MAX_PREFIXES = 6
-_OBJECT = b'{"'
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_OBJECTS = (b'{"', b'{ "')
+_STRING = re.compile(rb'"[^"\\]*(?:\\n)?"')
+_DIGIT = re.compile(rb"\d")
+_DIGIT_IN_KEY = re.compile(rb'\d[^"]*"\s*:')
+# A collector wraps what a program has wrapped already.
+_MAX_OBJECTS = 3
+# The milliseconds in a unit of a time in JSON that is a number: seconds to nanoseconds.
+_EPOCH_UNITS = (1000, 1, 1e-3, 1e-6)
+_FIRST_MS, _LAST_MS = 1e12, 1e13
 _TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -44,13 +54,15 @@ def are_alike(texts: Texts, text: bytes) -> Any:
 class Line(NamedTuple):
     """A line as read: `text` without escapes, `body` also without prefixes; the writer's rank.
 
-    `rank_at` is where that stands in the text of a line that is not JSON.
+    `rank_at` is where that stands in the text, if it does; `head` how much of this is the time that
+    stood elsewhere in JSON.
     """
 
     text: bytes
     body: bytes
     rank: int | None
     rank_at: tuple[int, int] | None = None
+    head: int = 0
 
 
 @cache
@@ -67,6 +79,13 @@ def _prefix() -> re.Pattern[bytes]:
 
 
 @cache
+def _told_rank() -> tuple[re.Pattern[bytes], re.Pattern[bytes], bytes]:
+    told = _shapes()["rank"]
+    patterns = (re.compile(told[name].encode()) for name in ("told", "above"))
+    return (*patterns, told["above_what"].encode())
+
+
+@cache
 def aside_bar() -> re.Pattern[str]:
     """What the label of a progress bar begins with that does something else than train."""
     return re.compile(_shapes()["bars"]["aside"])
@@ -80,22 +99,64 @@ def read_line(raw: bytes) -> Line:
     if b"\0" in text:
         text = text.replace(b"\0", b"")
     body, rank, rank_at = _without_prefixes(text)
-    if body.startswith(_OBJECT) and (unpacked := _unpacked(body)) is not None:
-        time, text = unpacked
-        body, inner_rank, _ = _without_prefixes(text)
+    time = b""
+    for _ in range(_MAX_OBJECTS):
+        if not body.startswith(_OBJECTS) or (unpacked := _unpacked(body)) is None:
+            break
+        time, text = unpacked[0] or time, unpacked[1]
+        body, inner_rank, inner_at = _without_prefixes(text)
+        rank_at = inner_at and (inner_at[0] + len(time), inner_at[1] + len(time))
         text = time + text
         rank = rank if inner_rank is None else inner_rank
-    return Line(text, body, rank, rank_at)
+    return Line(text, body, rank, rank_at, len(time))
 
 
-def places_without_escapes(raw: bytes) -> list[int]:
-    """Where each character that is no part of an escape is, and the end."""
+def rank_told(line: Line, above: bytes) -> int | None:
+    """The rank that a line is about: the one that it names, else its writer's.
+
+    Args:
+        above: the bytes that stand before it.
+    """
+    told, block, what = _told_rank()
+    if line.body.lstrip().startswith(what) and (found := block.search(above)):
+        return int(found[1])
+    if line.rank is not None or (found := told.search(line.body)) is None:
+        return line.rank
+    return int(found[found.lastindex or 0])
+
+
+def places_of(raw: bytes, line: Line) -> list[int] | None:
+    """Where each character of a line's text is in the line, and the end.
+
+    None where lines that differ only in digits need not have their texts at these places.
+    """
+    places = _places_without_escapes(raw)
+    if bytes(raw[place] for place in places[:-1]) == line.text:
+        return places
+    return _places_in_object(raw, line)
+
+
+def _places_without_escapes(raw: bytes) -> list[int]:
     places: list[int] = []
     begin = 0
     for found in _ESCAPES.finditer(raw):
         places += range(begin, found.start())
         begin = found.end()
     return [*places, *range(begin, len(raw) + 1)]
+
+
+def _places_in_object(raw: bytes, line: Line) -> list[int] | None:
+    """The same of a line of JSON whose time and text stand in it as they are, once each."""
+    time, said = b'"%b"' % line.text[: max(line.head - 1, 0)], line.text[line.head :]
+    values = _STRING.sub(b"", raw[raw.find(b"{") :])
+    is_plain = raw.count(b"\\") == raw.count(b'\\n"') and not _DIGIT.search(values)
+    is_once = raw.count(said) == 1 and (not line.head or raw.count(time) == 1)
+    begin = raw.find(said)
+    ends_as_said = raw.startswith((b'"', b'\\n"'), begin + len(said))
+    if not (is_plain and is_once and ends_as_said) or _DIGIT_IN_KEY.search(raw):
+        return None
+    head = raw.find(time) + 1
+    return [*range(head, head + line.head), *range(begin, begin + len(said) + 1)]
 
 
 def _without_prefixes(text: bytes) -> tuple[bytes, int | None, tuple[int, int] | None]:
@@ -120,12 +181,27 @@ def _unpacked(body: bytes) -> tuple[bytes, bytes] | None:
         fields = json.loads(body)
     except (ValueError, RecursionError):
         return None
+    payload = fields.get(_shapes()["json"]["payload"])
+    if isinstance(payload, dict):
+        fields |= payload
     text, error, time = (_first(fields, key) for key in ("text", "error", "time"))
     if text is None:
         return None
+    time = _iso_time(fields) if time is None else time
     said = _last_line(text) if error is None else f"{_last_line(error)} ({_last_line(text)})"
     head = "" if time is None else f"{time} "
     return head.encode("utf-8", "replace"), said.encode("utf-8", "replace")
+
+
+def _iso_time(fields: dict[str, Any]) -> str | None:
+    """A time that is a number since 1970, in whichever unit makes it one of these decades."""
+    for value in map(fields.get, _shapes()["json"]["time"]):
+        if isinstance(value, (int, float)) and 0 < value < _LAST_MS / _EPOCH_UNITS[-1]:
+            for unit in _EPOCH_UNITS:
+                if _FIRST_MS <= (ms := value * unit) < _LAST_MS:
+                    time = _EPOCH + timedelta(milliseconds=round(ms))
+                    return f"{time:%Y-%m-%dT%H:%M:%S}.{time.microsecond // 1000:03}Z"
+    return None
 
 
 def _last_line(text: str) -> str:

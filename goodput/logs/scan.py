@@ -13,7 +13,7 @@ import numpy as np
 from goodput.logs.clock import SEARCHED_BYTES, LogClock, Stamp
 from goodput.logs.events import Event, Evidence, LinePlace, epoch_stamp, fields_of, step_line_of
 from goodput.logs.formats import Format, Pattern
-from goodput.logs.lines import Line, read_line
+from goodput.logs.lines import Line, rank_told, read_line
 from goodput.logs.plans import Batch, Plan, Plans
 from goodput.logs.reading import MAX_LINE_BYTES, Block
 from goodput.logs.redraws import drawn_over
@@ -28,9 +28,12 @@ MAX_ROWS_PER_SIGNATURE = 50
 MAX_SHAPES = 300
 _SHAPE_BYTES = 300
 _NUMBER = re.compile(rb"0x[0-9a-fA-F]+|\d+")
+_LINE_END = re.compile(rb"[\r\n]")
 # How far back a line without a time may borrow one.
 _LOOK_BACK_BYTES = 1 << 16
 _FIRST_LINES = 200
+# As much as stands above a line that belongs to it.
+_ABOVE_BYTES = 300
 # A time has more characters.
 _SHORT_GAP = 12
 # Lines that wait to be read together: a few megabytes.
@@ -63,6 +66,7 @@ class Scanner:
     _last_alike: bytes | None = None  # the text of its time
     _kept: dict[bytes, list[Evidence]] = field(default_factory=dict)
     _data: bytes = b""  # of the block that is read
+    _tail: bytes = b""  # of the block before
     _floor: int = 0  # behind the last line of it that said something
     _times: Any = None  # where a time may be
     _from_block_before: Stamp | None = None
@@ -74,6 +78,7 @@ class Scanner:
 
     def feed(self, block: Block) -> None:
         """Reads one block of whole lines."""
+        self._tail = self._data[-_ABOVE_BYTES:]
         block = block.without(*drawn_over(block.data))
         data = self._data = block.data
         self._floor, self._times = 0, None
@@ -211,6 +216,10 @@ class Scanner:
             self._plans.note_nothing(plan, raw)
             return False
         self._catch_up()
+        is_start = any(pattern.event == "run_start" for pattern, _ in matches)
+        if is_start and self.clock.may_find(line.text, 0, len(line.text)):
+            # Of what has a time of its own, times above are of the run before: it was alive.
+            self._look_back(self._floor, start)
         before = self.last_ms
         stamp = self._note(self.clock.read(line.text))
         fresh = None if stamp else self._fresh(start)
@@ -219,8 +228,15 @@ class Scanner:
         for pattern, match in matches:
             stamp = self._add_match(pattern, match, place, stamp)
         if found is not None:
-            self._add_evidence(*found, line, place, stamp or fresh)
+            rank = rank_told(line, self._above(start))
+            self._add_evidence(*found, line, place._replace(rank=rank), stamp or fresh)
         return True
+
+    def _above(self, start: int) -> bytes:
+        """The last bytes before a place of the block."""
+        if start < _ABOVE_BYTES:
+            return self._tail + self._data[:start]
+        return self._data[start - _ABOVE_BYTES : start]
 
     def _matches(self, line: Line, patterns: Iterable[Pattern]) -> list[tuple[Pattern, Match]]:
         found = []
@@ -270,7 +286,7 @@ class Scanner:
             kept[0].last_line = place.line
             return
         text, code = excerpt(line.body, match, signature.regex), signature.code(match)
-        kept.append(Evidence(signature, place.line, place.offset, line.rank, stamp, code, text))
+        kept.append(Evidence(signature, place.line, place.offset, place.rank, stamp, code, text))
         self.evidence.append(kept[-1])
 
     def _shape(self, line: bytes) -> bytes:
@@ -310,7 +326,8 @@ class Scanner:
         """The latest time in the lines of data[floor:end], not looking further than is useful."""
         data, begin = self._data, floor
         if end - floor > _LOOK_BACK_BYTES:
-            begin = data.find(b"\n", end - _LOOK_BACK_BYTES, end) + 1 or end
+            line_end = _LINE_END.search(data, end - _LOOK_BACK_BYTES, end)
+            begin = line_end.end() if line_end else end
         if not self.clock.may_find(data, begin, end):
             return None
         self._catch_up()
@@ -320,7 +337,7 @@ class Scanner:
         return None
 
     def _first_time(self, data: bytes) -> int | None:
-        for line in data[: 1 << 16].split(b"\n", _FIRST_LINES)[:_FIRST_LINES]:
+        for line in _LINE_END.split(data[: 1 << 16], _FIRST_LINES)[:_FIRST_LINES]:
             if stamp := self.clock.read(line):
                 return stamp.ms
         return None
@@ -340,6 +357,10 @@ def _lines_backwards(data: bytes, floor: int, end: int) -> Iterator[tuple[int, i
     """Begin and end of the heads of the last lines of data[floor:end], the last line first."""
     end = max(end - 1, floor)
     while end > floor:
-        start = data.rfind(b"\n", floor, end) + 1 or floor
-        yield start, min(end, start + SEARCHED_BYTES)
-        end = start - 1
+        feed = data.rfind(b"\n", floor, end) + 1 or floor
+        # Each search is bounded by the one before: a block of line feeds is linear.
+        while end > feed:
+            start = data.rfind(b"\r", feed, end) + 1 or feed
+            yield start, min(end, start + SEARCHED_BYTES)
+            end = start - 1
+        end = feed - 1

@@ -14,7 +14,7 @@ import numpy as np
 
 from goodput.logs.clock import LAST_HOUR, LAST_MINUTE, LEAP_SECOND, LogClock, TimePlace
 from goodput.logs.formats import Pattern
-from goodput.logs.lines import ZEROS, Line, Texts, places_without_escapes, texts_at
+from goodput.logs.lines import ZEROS, Line, Texts, places_of, texts_at
 from goodput.logs.reading import FoundLines
 from goodput.logs.regex import Match, Span
 from goodput.logs.step_lines import (
@@ -46,12 +46,14 @@ class Found:
 
     Attributes:
         begin: where it begins.
+        end: where the line ends, without escapes behind it.
         spans: where its groups are.
         fields: what the groups that are the same in all lines say.
     """
 
     pattern: Pattern
     begin: int
+    end: int
     spans: dict[str, Span]
     fields: dict[str, Any]
 
@@ -175,7 +177,7 @@ class _Part:
         """What they say by one pattern."""
         rows = np.empty(len(self._texts), STEP_LINE)
         rows["rank"] = NONE if self.shape.rank is None else self._integer(self.shape.rank)
-        rows["digest"] = digests(self._texts[:, found.begin :])
+        rows["digest"] = digests(self._texts[:, found.begin : found.end])
         rows["position"] = self._position(found)
         rows["elapsed_ms"] = self._elapsed(found)
         for name in ("total", "samples", "tokens"):
@@ -243,9 +245,9 @@ def shape_of(
     Returns:
         None where such lines must be looked at one by one.
     """
-    places = places_without_escapes(raw)
-    if len(places) != len(line.text) + 1:
-        return None  # of JSON, or with NULs
+    places = places_of(raw, line)
+    if places is None or (line.rank is not None and line.rank_at is None):
+        return None
     if any(pattern.event not in ("step", "record") for pattern, _ in matches):
         return None
     text, at = raw.translate(ZEROS), len(line.text) - len(line.body)
@@ -264,7 +266,7 @@ def shape_of(
         if not all(_is_plain(name, text[slice(*spans[name])], said[name]) for name in spans):
             return None
         texts = {name: said[name].decode("utf-8", "replace") for name in _TEXTS & spans.keys()}
-        found.append(Found(pattern, places[at + match.start()], spans, texts))
+        found.append(Found(pattern, places[at + match.start()], places[-2] + 1, spans, texts))
     if not found:
         return None
     rank = None if line.rank_at is None else _moved(line.rank_at, places)

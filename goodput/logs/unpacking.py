@@ -67,10 +67,33 @@ class _Raw(io.RawIOBase):
         return len(data)
 
 
-class _Gzip(io.RawIOBase):
+class _Unpacking(io.RawIOBase):
+    """A packed stream as its text. Damage is met again by who reads on: the libraries forget it."""
+
+    _damage: Exception | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        if self._damage is not None:
+            raise self._damage
+        try:
+            return self._unpack(buffer)
+        except DAMAGE as error:
+            self._damage = error
+            raise
+
+    def _unpack(self, buffer: memoryview) -> int:
+        """Fills the buffer; returns 0 only at the end."""
+        raise NotImplementedError
+
+
+class _Gzip(_Unpacking):
     """Unpacks gzip members; unlike the library's own stream, all of one that is cut off."""
 
-    _INPUT_BYTES = 1 << 16
+    # With damage the library drops what came before it in the same input: little of a small log.
+    _FIRST_INPUT, _MOST_INPUT = 1 << 9, 1 << 14
     _WINDOW = 31  # with a gzip header, whose check sum is checked
     # The check sum and the size: if they are wrong, the library drops what came with them.
     _TRAILER_BYTES = 8
@@ -78,13 +101,11 @@ class _Gzip(io.RawIOBase):
     def __init__(self, packed: io.BufferedReader) -> None:
         self._packed = packed
         self._held = b""
+        self._input_bytes = self._FIRST_INPUT
         self._member = isal_zlib.decompressobj(self._WINDOW)
         self._is_open = False
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def _unpack(self, buffer: memoryview) -> int:
         while True:
             # At the end of a member the library repeats the rest as `unconsumed_tail`, too.
             data = b"" if self._member.eof else self._member.unconsumed_tail
@@ -112,7 +133,8 @@ class _Gzip(io.RawIOBase):
 
     def _read(self) -> bytes:
         """The next bytes but for the last ones, which may be a trailer and come by themselves."""
-        while data := self._packed.read1(self._INPUT_BYTES):
+        while data := self._packed.read1(self._input_bytes):
+            self._input_bytes = min(2 * self._input_bytes, self._MOST_INPUT)
             data = self._held + data
             self._held = data[-self._TRAILER_BYTES :]
             if ready := data[: -self._TRAILER_BYTES]:
@@ -146,7 +168,7 @@ class _Utf16(io.RawIOBase):
         return size
 
 
-class _Zstd(io.RawIOBase):
+class _Zstd(_Unpacking):
     """Unpacks zstd frames and, unlike the library's own stream, notices one that is cut off."""
 
     # Bounds what a crafted file can unpack to at once: a block of 4 bytes may hold 128 KiB.
@@ -158,10 +180,7 @@ class _Zstd(io.RawIOBase):
         self._is_open = False
         self._ready = b""
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def _unpack(self, buffer: memoryview) -> int:
         while not self._ready:
             data = self._frame.unused_data if self._frame.eof else b""
             data = data or self._packed.read(self._INPUT_BYTES)

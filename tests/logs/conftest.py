@@ -11,7 +11,7 @@ import pytest
 from goodput.contract import raw_table
 from goodput.logs import LogHints, read_log
 from goodput.rows import load
-from goodput.warehouse.build import load_catalog, set_variables
+from goodput.warehouse.build import load_catalog, load_macros, set_variables
 from goodput.warehouse.connection import connect
 from goodput.warehouse.models import find_models
 from goodput.window import Window
@@ -25,6 +25,7 @@ class Observed:
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self.con = con
         load_catalog(con)
+        load_macros(con)
         set_variables(con, Window(DAY, DAY + timedelta(days=7)), DAY + timedelta(days=7), {})
         con.execute("create schema raw")
         con.execute("create schema observed")

@@ -57,6 +57,13 @@ def test_a_year_is_taken_from_a_full_date_above_or_from_the_hint():
     )
 
 
+def test_the_year_is_that_of_the_full_date_above_also_where_its_minute_was_read_before():
+    clock = LogClock()
+    for line in (b"2025-12-31 00:16:00", b"2026-03-02 00:16:00", b"2025-12-31 00:16:10"):
+        clock.read(line)
+    assert clock.read(b"Dec 31 00:17:00 n1 kernel: x") == clock.read(b"2025-12-31 00:17:00")
+
+
 def test_january_after_december_is_of_the_next_year():
     clock = LogClock(year=2025)
     assert _utc(clock, "Dec 31 23:59:59 node kernel: x") == "2025-12-31T23:59:59+00:00"

@@ -114,6 +114,62 @@ def test_damage_behind_the_text_of_a_gzip_log_loses_none_of_it(damage):
     assert len(reader.flaws) == 1
 
 
+@pytest.mark.parametrize("end", [b"", b"\0" * 512])
+@pytest.mark.parametrize(
+    "pack", [gzip.compress, zstandard.ZstdCompressor(write_checksum=True).compress]
+)
+def test_a_changed_byte_of_a_packed_log_is_always_told(pack, end):
+    lines = b"".join(b"2026-01-05T00:00:10Z %d of %d\n" % (i, i * 7919 % 1009) for i in range(300))
+    packed = pack(lines) + end * (pack is gzip.compress)
+    untold = []
+    for place in range(4, len(pack(lines))):
+        changed = bytearray(packed)
+        changed[place] ^= 4
+        with open_log(io.BytesIO(bytes(changed))) as stream:
+            reader = BlockReader(stream)
+            text = b"".join(block.data for block in reader)
+        if text != lines and reader.damage is None:
+            untold.append(place)
+    assert untold == []
+
+
+def test_before_damage_in_a_small_gzip_log_its_text_is_read():
+    packed = bytearray(gzip.compress(b"".join(b"%d\n" % (i * 7919) for i in range(4000))))
+    packed[-8] ^= 1
+    packed += gzip.compress(b"more\n")
+    with open_log(io.BytesIO(bytes(packed))) as stream:
+        reader = BlockReader(stream)
+        text = b"".join(block.data for block in reader)
+    assert text.startswith(b"0\n7919\n")
+    assert len(text) > 10_000
+    assert [flaw.reason.split(";")[0] for flaw in reader.flaws] == [
+        "the compressed data are cut off or damaged"
+    ]
+
+
+def test_a_time_between_carriage_returns_is_that_of_the_line_below():
+    bar = b"\rloading %d" * 40
+    data = (
+        b"2026-01-05 00:00:00 begin"
+        + bar % tuple(range(40))
+        + b"\r2026-01-05 00:01:00 loaded\rValueError: it is\n"
+    )
+    result = _read(data)
+    assert [row["observed_at"].minute for row in result.tables["log_evidence"]] == [1]
+    assert result.tables["log_files"][0]["first_at"].minute == 0
+    assert _read(data[30:]).tables["log_files"][0]["first_at"].minute == 1
+
+
+@pytest.mark.parametrize("prefix", ["[rank%s]: ", "[1,%s]<stdout>:"])
+@pytest.mark.parametrize("digits", [1, 9, 10, 40, 5000])
+@pytest.mark.parametrize("text", [STEP.decode(), "ValueError: it is\n"])
+def test_a_rank_is_read_as_far_as_it_can_be_one(prefix, digits, text):
+    result = _read((prefix % ("7" * digits) + text).encode())
+    assert len(result.steps) + len(result.evidence) == 1
+    if result.evidence:
+        assert result.evidence[0].rank == (int("7" * digits) if digits < 10 else None)
+
+
 def test_lines_are_numbered_over_blocks():
     result = _read(b"".join(b"%d\n" % i for i in range(300_000)) + STEP)
     assert result.tables["log_files"][0]["lines"] == 300_001

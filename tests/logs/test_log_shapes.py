@@ -32,6 +32,10 @@ WRAPPINGS = (
     "2026-03-02 {clock}+02:00 {}",
     "Mon Mar  2 {clock} UTC 2026 {}",
     "I0302 {clock}.123456 139 a.py:150] {}",
+    '{{"log":"{}\\\\n","stream":"stdout","time":"2026-03-02T{clock}.123456789Z"}}',
+    '{{"time": "2026-03-02T{clock}.123Z", "level": 3, "msg": "[rank2]: {}"}}',
+    '[rank5]: {{"message":"{}"}}',
+    '[rank5]: {{"ts":"2026-03-02T{clock}Z","k3":"a","msg":"{}"}}',
 )
 # Dates and clocks stay as they are: others may be none.
 _DIGIT = re.compile(r"\S*\d[:-]\d\S*|\d")

@@ -1,13 +1,14 @@
 """What small logs say besides their steps: attempts, evidence, whose they are."""
 
 import io
-from datetime import UTC, datetime
+import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from small_logs import megatron_line, read, seconds
 
 from goodput.errors import UsageError
-from goodput.logs import LogHints, read_log
+from goodput.logs import LogHints, read_log, reading
 
 
 def test_attempts_appended_to_one_file_are_told_apart():
@@ -97,6 +98,77 @@ def test_evidence_is_redacted_and_short_and_says_where_it_stands():
     assert row["text"].startswith("RuntimeError: 401 for [token] yyy")
     assert len(row["text"]) <= 500
     assert (row["line"], row["byte_offset"], row["rank"]) == (2, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("start", "ended", "started"),
+    [("2026-01-05T00:40:00Z ", 30, 40), ("", 3, 30)],
+    ids=["of its own", "from above"],
+)
+def test_a_run_was_alive_until_the_last_time_above_the_time_of_the_next(start, ended, started):
+    first, second = read(
+        megatron_line("03:00", 3, 1000.0)
+        + "\n2026-01-05T00:30:00Z still waiting\n"
+        + f"{start}using world size: 8, data-parallel-size: 8\n"
+        + megatron_line("41:00", 1, 1000.0)
+    ).tables["log_segments"]
+    assert first["ended_at"].minute == ended
+    assert second["started_at"].minute == started
+
+
+INNER = '{"message": "ValueError: x", "time": "2026-01-05T00:00:02Z"}'
+
+
+@pytest.mark.parametrize(
+    ("line", "second"),
+    [
+        ({"msg": "ValueError: x", "ts": 1767571202.25}, 2.25),
+        ({"msg": "ValueError: x", "time": 1767571202250}, 2.25),
+        ({"msg": "ValueError: x", "timestamp": 1767571202250000000}, 2.25),
+        ({"msg": "ValueError: x", "ts": 12.5}, None),
+        ({"msg": "ValueError: x", "ts": 10**400}, None),
+        ({"msg": "ValueError: x", "ts": True, "time": "2026-01-05T00:00:02Z"}, 2),
+        ({"log": INNER + "\n", "time": "2026-01-05T00:00:09Z"}, 2),
+        ({"log": "ValueError: x\n", "time": "2026-01-05T00:00:09Z"}, 9),
+        ({"jsonPayload": {"message": "ValueError: x"}, "timestamp": "2026-01-05T00:00:02Z"}, 2),
+    ],
+)
+@pytest.mark.parametrize("opening", ["{", "{ "])
+def test_lines_of_json_are_read_however_deep_and_with_times_as_numbers(line, second, opening):
+    result = read_log(io.BytesIO((opening + json.dumps(line)[1:] + "\n").encode()))
+    (row,) = result.tables["log_evidence"]
+    assert row["text"] == "ValueError: x"
+    midnight = datetime(2026, 1, 5, tzinfo=UTC)
+    since = row["observed_at"] and row["observed_at"] - midnight
+    assert since == (None if second is None else timedelta(seconds=second))
+
+
+def test_the_rank_above_is_found_in_the_block_before(monkeypatch):
+    text = b"  rank      : 9 (local_rank: 1)\n  exitcode  : -9 (pid: 8811)\n"
+    monkeypatch.setattr(reading, "BLOCK_BYTES", 40)
+    result = read_log(io.BytesIO(text))
+    assert [row["rank"] for row in result.tables["log_evidence"]] == [9]
+
+
+@pytest.mark.parametrize(
+    ("lines", "rank"),
+    [
+        ("[rank7]: RuntimeError: CUDA error: uncorrectable ECC error encountered", 7),
+        ("RuntimeError: Rank 37, node h-117, device 5, iteration 9: Unexpected result nan", 37),
+        ("[rank2]: RuntimeError: Rank 37, node h-117, device 5: Unexpected result nan", 2),
+        ("ERROR: composer.cli.launcher: Rank 3 crashed with exit code -11.", 3),
+        ("mpirun noticed that process rank 4 with PID 0 on node n1 exited on signal 6", 4),
+        ("srun: error: n1: task 5: Out Of Memory", None),
+        ("  rank      : 9 (local_rank: 1)\n  exitcode  : -9 (pid: 8811)", 9),
+        ("3:   rank      : 9 (local_rank: 1)\n3:   exitcode  : -9 (pid: 8811)", 9),
+        ("  rank      : 9 (local_rank: 1)\n  host : n\n  exitcode  : -9 (pid: 8811)", None),
+        ("  rank      : 9 (local_rank: 1)\nRuntimeError: exitcode -9", None),
+        ("2025-10-31 03:11:02,475 - acme - INFO - [rank7]: ValueError: it is", 7),
+    ],
+)
+def test_evidence_is_of_the_rank_that_its_line_tells_of(lines, rank):
+    result = read_log(io.BytesIO(f"{lines}\n".encode()))
+    assert [row["rank"] for row in result.tables["log_evidence"]] == [rank]
 
 
 def test_an_xid_is_evidence_by_its_code():

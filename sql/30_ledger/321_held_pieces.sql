@@ -6,66 +6,87 @@
 --
 -- grain: pod_id, profile_id, started_ms
 
-with held as (
-    select distinct
-        pod.pod_id,
-        pod.profile_id,
-        device.started_ms as paid_from_ms,
-        device.ended_ms as paid_to_ms
-    from ledger.pod_groups as pod
-    inner join ledger.device_groups as device using (group_id)
+with spans as not materialized (
+    select *
+    from intervals.pod_spans
+    where
+        started_ms < getvariable('window_end_ms')
+        and ended_ms > getvariable('window_start_ms')
 ),
 
 lives as (
-    select pod_id, min(started_ms) as started_ms, max(ended_ms) as ended_ms
-    from intervals.pod_spans
-    group by pod_id
+    select
+        held.pod_id,
+        held.profile_id,
+        life.started_ms,
+        life.ended_ms
+    from (select distinct pod_id, profile_id from ledger.pod_groups) as held
+    inner join (
+        select pod_id, min(started_ms) as started_ms, max(ended_ms) as ended_ms
+        from spans
+        group by pod_id
+    ) as life using (pod_id)
 ),
 
--- Most pods live on nodes that are available throughout: their pieces need no cutting.
+-- Most pods live while their node is paid for and available: their spans need no cutting.
+untroubled as (
+    select lives.pod_id, lives.profile_id
+    from lives
+    semi join (
+        select * from ledger.node_pieces
+        where node_state = 'available'
+    ) as node
+        on
+            lives.profile_id = node.profile_id
+            and lives.started_ms >= node.started_ms
+            and lives.ended_ms <= node.ended_ms
+),
+
+-- The pieces of the node that each of the others lives through.
 troubled as (
-    select distinct held.pod_id, held.profile_id
-    from held
-    inner join lives using (pod_id)
+    select
+        lives.pod_id,
+        lives.profile_id,
+        node.started_ms,
+        node.ended_ms,
+        node.node_state
+    from lives
+    anti join untroubled using (pod_id, profile_id)
     inner join ledger.node_pieces as node
         on
-            held.profile_id = node.profile_id
+            lives.profile_id = node.profile_id
             and lives.started_ms < node.ended_ms
             and lives.ended_ms > node.started_ms
-    where node.node_state <> 'available'
 )
 
 select
-    piece.pod_id,
-    held.profile_id,
-    greatest(piece.started_ms, held.paid_from_ms) as started_ms,
-    least(piece.ended_ms, held.paid_to_ms) as ended_ms,
-    piece.charge_id,
-    piece.attempt_id,
+    span.pod_id,
+    untroubled.profile_id,
+    span.started_ms,
+    span.ended_ms,
+    span.charge_id,
+    span.attempt_id,
     'available' as node_state
-from intervals.pod_spans as piece
-inner join held using (pod_id)
-anti join troubled using (pod_id, profile_id)
-where least(piece.ended_ms, held.paid_to_ms) > greatest(piece.started_ms, held.paid_from_ms)
+from spans as span
+inner join untroubled using (pod_id)
 
 union all
 
 select
-    piece.pod_id,
-    troubled.profile_id,
-    greatest(piece.started_ms, node.started_ms) as started_ms,
-    least(piece.ended_ms, node.ended_ms) as ended_ms,
-    piece.charge_id,
-    piece.attempt_id,
+    span.pod_id,
+    node.profile_id,
+    greatest(span.started_ms, node.started_ms) as started_ms,
+    least(span.ended_ms, node.ended_ms) as ended_ms,
+    span.charge_id,
+    span.attempt_id,
     node.node_state
-from intervals.pod_spans as piece
-inner join troubled using (pod_id)
-left join intervals.charges as charge using (charge_id)
-inner join ledger.node_pieces as node
+from spans as span
+inner join troubled as node
     on
-        troubled.profile_id = node.profile_id
-        and piece.started_ms < node.ended_ms
-        and piece.ended_ms > node.started_ms
+        span.pod_id = node.pod_id
+        and span.started_ms < node.ended_ms
+        and span.ended_ms > node.started_ms
+left join intervals.charges as charge using (charge_id)
 where
     case charge.state
         when 'A.teardown' then node.node_state in ('available', 'cordoned', 'draining')

@@ -58,21 +58,27 @@ holdings as (
         merged.pod_id,
         merged.started_ms,
         merged.ended_ms,
-        pod.unit_count
+        pod.unit_count,
+        device.started_ms as paid_from_ms
     from merged
     inner join ledger.pod_groups as held using (pod_id, profile_id)
     inner join intervals.pod_devices as pod using (pod_id)
+    inner join ledger.device_groups as device using (group_id)
 ),
 
+-- Since when nobody held the group: since the holding before it, or since it is paid for. The rows
+-- are in order, so that a window without an order of its own streams.
 ordered as (
     select
         *,
-        max(ended_ms) over (
-            partition by group_id
-            order by started_ms, ended_ms, pod_id
-            rows between unbounded preceding and 1 preceding
-        ) as reach_ms
-    from holdings
+        case
+            when lag(group_id) over () = group_id then lag(ended_ms) over ()
+            else paid_from_ms
+        end as free_from_ms
+    from (
+        select * from holdings
+        order by group_id, started_ms, ended_ms, pod_id
+    )
 ),
 
 -- Most groups are held by one pod after the other; only where several hold them at once are the
@@ -80,7 +86,7 @@ ordered as (
 crowded as (
     select distinct group_id
     from ordered
-    where started_ms < reach_ms
+    where started_ms < free_from_ms
 ),
 
 alone as (
@@ -90,7 +96,13 @@ alone as (
 ),
 
 crowded_holdings as (
-    select *
+    select
+        *,
+        max(ended_ms) over (
+            partition by group_id
+            order by started_ms, ended_ms, pod_id
+            rows between unbounded preceding and 1 preceding
+        ) as reach_ms
     from ordered
     semi join crowded using (group_id)
 ),
@@ -223,14 +235,13 @@ union all
 
 -- Before each holding that does not follow at once on the one before.
 select
-    device.group_id,
-    coalesce(alone.reach_ms, device.started_ms) as started_ms,
-    alone.started_ms as ended_ms,
+    group_id,
+    free_from_ms as started_ms,
+    started_ms as ended_ms,
     [] as held,
     5040 as free_units
 from alone
-inner join ledger.device_groups as device using (group_id)
-where alone.started_ms > coalesce(alone.reach_ms, device.started_ms)
+where started_ms > free_from_ms
 
 union all
 

@@ -6,36 +6,10 @@
 --
 -- grain: cluster, pool, started_ms
 
-with free_devices as (
-    select node_id, gpu_count, started_ms, ended_ms
-    from ledger.free_pieces
-    where node_state = 'available' and free_units = 5040
-),
-
-changes as (
-    select node_id, changed_ms, sum(change) as change
-    from (
-        select node_id, started_ms as changed_ms, gpu_count as change
-        from free_devices
-        union all
-        select node_id, ended_ms, -gpu_count from free_devices
-    )
-    group by node_id, changed_ms
-    having sum(change) <> 0
-),
-
-node_free as (
+-- Of the queue, what touches the window.
+with workloads as (
     select
-        node_id,
-        changed_ms,
-        sum(change) over on_node as free_count,
-        sum(change) over on_node - change as free_before
-    from changes
-    window on_node as (partition by node_id order by changed_ms)
-),
-
-workloads as (
-    select
+        dense_rank() over (order by cluster, pool) as pool_id,
         cluster,
         pool,
         pods,
@@ -43,135 +17,167 @@ workloads as (
         ms_of(started_at) as started_ms,
         end_ms(ended_at) as ended_ms
     from staged.queue
-    where not is_suspended and (ended_at is null or ended_at > started_at)
+    where
+        not is_suspended
+        and (ended_at is null or ended_at > started_at)
+        and ms_of(started_at) < getvariable('window_end_ms')
+        and end_ms(ended_at) > getvariable('window_start_ms')
 ),
 
-shapes as (
-    select distinct cluster, pool, gpus_per_pod
+pools as (
+    select distinct pool_id, cluster, pool
     from workloads
 ),
 
+shapes as (
+    select distinct pool_id, gpus_per_pod
+    from workloads
+),
+
+demand as (
+    select pools.pool_id, demand.*
+    from ledger.pool_demand as demand
+    inner join pools using (cluster, pool)
+    where
+        demand.started_ms < getvariable('window_end_ms')
+        and demand.ended_ms > getvariable('window_start_ms')
+),
+
 nodes as (
-    select distinct node_id, cluster, pool
-    from ledger.device_groups
+    select distinct device.node_id, pools.pool_id
+    from ledger.device_groups as device
+    inner join pools using (cluster, pool)
+),
+
+-- What is free on a node is nothing again after its last change, so that one running sum over all
+-- nodes, one after the other, is right for each; it needs no partitions and streams.
+node_free as (
+    select
+        node_id,
+        changed_ms,
+        change,
+        cast(sum(change) over (rows between unbounded preceding and current row) as integer)
+            as free_count
+    from (
+        select node_id, started_ms as changed_ms, gpu_count as change
+        from ledger.free_pieces
+        where node_state = 'available' and free_units = 5040
+
+        union all
+
+        select node_id, ended_ms, -gpu_count
+        from ledger.free_pieces
+        where node_state = 'available' and free_units = 5040
+
+        order by node_id, changed_ms
+    )
 ),
 
 slot_changes as (
     select
-        nodes.cluster,
-        nodes.pool,
+        nodes.pool_id,
         shapes.gpus_per_pod,
         node_free.changed_ms,
         sum(
             node_free.free_count // shapes.gpus_per_pod
-            - node_free.free_before // shapes.gpus_per_pod
+            - (node_free.free_count - node_free.change) // shapes.gpus_per_pod
         ) as slot_change,
-        sum(node_free.free_count - node_free.free_before) as free_change
+        sum(node_free.change) as free_change
     from node_free
     inner join nodes using (node_id)
-    inner join shapes using (cluster, pool)
-    group by nodes.cluster, nodes.pool, shapes.gpus_per_pod, node_free.changed_ms
+    inner join shapes using (pool_id)
+    group by nodes.pool_id, shapes.gpus_per_pod, node_free.changed_ms
 ),
 
 -- What waits, by the size of a workload: how many of each at every change of the queue.
-sizes as (
-    select
-        row_number() over (order by cluster, pool, pods, gpus_per_pod) as size_id,
-        *
-    from (select distinct cluster, pool, pods, gpus_per_pod from workloads)
-),
-
 demand_changes as (
-    select size_id, changed_ms, sum(change) as change
+    select pool_id, gpus_per_pod, pods, changed_ms, sum(change) as change
     from (
-        select sizes.size_id, workloads.started_ms as changed_ms, 1 as change
+        select pool_id, gpus_per_pod, pods, started_ms as changed_ms, 1 as change
         from workloads
-        inner join sizes using (cluster, pool, pods, gpus_per_pod)
         union all
-        select sizes.size_id, workloads.ended_ms, -1
+        select pool_id, gpus_per_pod, pods, ended_ms, -1
         from workloads
-        inner join sizes using (cluster, pool, pods, gpus_per_pod)
     )
-    group by size_id, changed_ms
+    group by pool_id, gpus_per_pod, pods, changed_ms
 ),
 
 demand_edges as (
-    select distinct sizes.cluster, sizes.pool, demand_changes.changed_ms
-    from demand_changes
-    inner join sizes using (size_id)
+    select
+        pool_id,
+        changed_ms,
+        row_number() over (partition by pool_id order by changed_ms) as edge_number
+    from (select distinct pool_id, changed_ms from demand_changes)
 ),
 
 waiting as (
     select
-        edge.cluster,
-        edge.pool,
-        edge.changed_ms,
-        size.pods,
-        size.gpus_per_pod,
-        sum(coalesce(demand.change, 0)) over (
-            partition by size.size_id
-            order by edge.changed_ms
-        ) as waiting_count
-    from demand_edges as edge
-    inner join sizes as size using (cluster, pool)
-    left join demand_changes as demand
-        on size.size_id = demand.size_id and edge.changed_ms = demand.changed_ms
+        demand.*,
+        edge.edge_number,
+        sum(demand.change) over by_size as waiting_count,
+        lead(edge.edge_number) over by_size as next_number
+    from demand_changes as demand
+    inner join demand_edges as edge using (pool_id, changed_ms)
+    window by_size as (
+        partition by demand.pool_id, demand.gpus_per_pod, demand.pods
+        order by edge.edge_number
+    )
 ),
 
 -- If the smallest workload of a shape does not fit, none of that shape does.
 smallest as (
-    select
-        cluster,
-        pool,
-        gpus_per_pod,
-        changed_ms,
-        coalesce(min(pods) filter (where waiting_count > 0), 0) as pods
-    from waiting
-    group by cluster, pool, gpus_per_pod, changed_ms
+    select pool_id, gpus_per_pod, edge_number, min(pods) as pods
+    from (
+        select pool_id, gpus_per_pod, pods, unnest(range(edge_number, next_number)) as edge_number
+        from waiting
+        where waiting_count > 0
+    )
+    group by pool_id, gpus_per_pod, edge_number
 ),
 
 -- Every instant at which anything of the pool changes.
 edges as (
-    select cluster, pool, changed_ms as edge_ms from slot_changes
+    select pool_id, changed_ms as edge_ms from slot_changes
     union
-    select cluster, pool, changed_ms from demand_edges
+    select pool_id, changed_ms from demand_edges
     union
-    select cluster, pool, started_ms from ledger.pool_demand
+    select pool_id, started_ms from demand
 ),
 
 grid as (
     select
-        edges.cluster,
-        edges.pool,
+        edges.pool_id,
         edges.edge_ms,
         shapes.gpus_per_pod,
-        last_value(smallest.pods ignore nulls) over by_shape as pods,
+        last_value(
+            case when demand.edge_number is not null then coalesce(smallest.pods, 0) end
+            ignore nulls
+        ) over by_shape as pods,
         sum(coalesce(slots.slot_change, 0)) over by_shape as slot_count,
         sum(coalesce(slots.free_change, 0)) over by_shape as free_count
     from edges
-    inner join shapes using (cluster, pool)
+    inner join shapes using (pool_id)
+    left join demand_edges as demand
+        on edges.pool_id = demand.pool_id and edges.edge_ms = demand.changed_ms
     left join smallest
         on
-            edges.cluster = smallest.cluster
-            and edges.pool = smallest.pool
-            and edges.edge_ms = smallest.changed_ms
+            demand.pool_id = smallest.pool_id
+            and demand.edge_number = smallest.edge_number
             and shapes.gpus_per_pod = smallest.gpus_per_pod
     left join slot_changes as slots
         on
-            edges.cluster = slots.cluster
-            and edges.pool = slots.pool
+            edges.pool_id = slots.pool_id
             and edges.edge_ms = slots.changed_ms
             and shapes.gpus_per_pod = slots.gpus_per_pod
     window by_shape as (
-        partition by edges.cluster, edges.pool, shapes.gpus_per_pod
+        partition by edges.pool_id, shapes.gpus_per_pod
         order by edges.edge_ms
     )
 ),
 
 fitted as (
     select
-        cluster,
-        pool,
+        pool_id,
         edge_ms,
         case
             when bool_or(slot_count >= pods) then 'I.sched_delay'
@@ -180,27 +186,25 @@ fitted as (
         end as state
     from grid
     where pods > 0
-    group by cluster, pool, edge_ms
+    group by pool_id, edge_ms
 ),
 
 all_edges as (
     select
-        edges.cluster,
-        edges.pool,
+        edges.pool_id,
         edges.edge_ms as started_ms,
         lead(edges.edge_ms, 1, getvariable('forever_ms')) over (
-            partition by edges.cluster, edges.pool
+            partition by edges.pool_id
             order by edges.edge_ms
         ) as ended_ms,
         fitted.state
     from edges
-    left join fitted using (cluster, pool, edge_ms)
+    left join fitted using (pool_id, edge_ms)
 ),
 
 labelled as (
     select
-        edge.cluster,
-        edge.pool,
+        edge.pool_id,
         edge.started_ms,
         edge.ended_ms,
         edge.state,
@@ -212,10 +216,9 @@ labelled as (
         case when demand.cause is not null then demand.cause_attempt end as cause_attempt
     from all_edges as edge
     -- Pieces of demand are disjoint: only the last one that began can hold the edge.
-    asof join ledger.pool_demand as demand
+    asof join demand
         on
-            edge.cluster = demand.cluster
-            and edge.pool = demand.pool
+            edge.pool_id = demand.pool_id
             and edge.started_ms >= demand.started_ms
     where
         edge.started_ms < demand.ended_ms
@@ -224,7 +227,7 @@ labelled as (
 ),
 
 runs as (
-    select *, sum(is_new) over (partition by cluster, pool order by started_ms) as run
+    select *, sum(is_new) over (partition by pool_id order by started_ms) as run
     from (
         select
             *,
@@ -239,18 +242,19 @@ runs as (
                 else 1
             end as is_new
         from labelled
-        window in_pool as (partition by cluster, pool order by started_ms)
+        window in_pool as (partition by pool_id order by started_ms)
     )
 )
 
 select
-    cluster,
-    pool,
-    min(started_ms) as started_ms,
-    max(ended_ms) as ended_ms,
-    any_value(state) as state,
-    any_value(cause) as cause,
-    any_value(cause_job) as cause_job,
-    any_value(cause_attempt) as cause_attempt
+    pools.cluster,
+    pools.pool,
+    min(runs.started_ms) as started_ms,
+    max(runs.ended_ms) as ended_ms,
+    any_value(runs.state) as state,
+    any_value(runs.cause) as cause,
+    any_value(runs.cause_job) as cause_job,
+    any_value(runs.cause_attempt) as cause_attempt
 from runs
-group by cluster, pool, run
+inner join pools using (pool_id)
+group by pools.cluster, pools.pool, runs.run

@@ -3,114 +3,118 @@
 --
 -- grain: group_id, started_ms
 
-with idle as (
-    select *, row_number() over () as idle_id
-    from ledger.free_pieces
-    where node_state = 'available'
+with groups as (
+    select
+        group_id,
+        cluster,
+        pool,
+        dense_rank() over (order by cluster, pool) as pool_id
+    from ledger.device_groups
 ),
 
 labels as (
-    select
-        *,
-        row_number() over (partition by cluster, pool order by started_ms) as label_number
-    from ledger.idle_labels
+    select pool.pool_id, label.*
+    from ledger.idle_labels as label
+    inner join (select distinct cluster, pool, pool_id from groups) as pool using (cluster, pool)
 ),
 
--- Labels of a pool are disjoint: an idle span meets those from the last one that began before it
--- to the last one that began before its end.
-reached as (
-    select
-        idle.*,
-        unnest(range(coalesce(first_label.label_number, 1), last_label.label_number + 1))
-            as label_number
-    from idle
-    asof left join labels as first_label
-        on
-            idle.cluster = first_label.cluster
-            and idle.pool = first_label.pool
-            and idle.started_ms >= first_label.started_ms
-    asof join labels as last_label
-        on
-            idle.cluster = last_label.cluster
-            and idle.pool = last_label.pool
-            and idle.ended_ms > last_label.started_ms
-),
-
-wanted as (
-    select
-        idle.idle_id,
-        idle.group_id,
-        greatest(idle.started_ms, label.started_ms) as started_ms,
-        least(idle.ended_ms, label.ended_ms) as ended_ms,
-        idle.ended_ms as idle_end_ms,
-        idle.free_units,
-        label.state,
-        label.cause,
-        label.cause_job,
-        label.cause_attempt
-    from reached as idle
-    inner join labels as label using (cluster, pool, label_number)
-    where label.ended_ms > idle.started_ms
-),
-
--- Between and around the wanted pieces of an idle span nobody wanted the GPU.
-edges as (
-    select
-        idle_id,
-        group_id,
-        free_units,
-        started_ms,
-        ended_ms as idle_end_ms,
-        started_ms as next_free_ms,
-        false as is_wanted
-    from idle
+-- Labels of a pool are disjoint. Before, between and after them nobody wanted the GPUs.
+turns as (
+    select distinct
+        pool_id,
+        cast(0 as bigint) as started_ms,
+        'I.no_demand' as state,
+        cast(null as varchar) as cause,
+        cast(null as varchar) as cause_job,
+        cast(null as integer) as cause_attempt
+    from groups
 
     union all
 
-    select
-        idle_id,
-        group_id,
-        free_units,
-        started_ms,
-        idle_end_ms,
-        ended_ms,
-        true
-    from wanted
+    select pool_id, ended_ms, 'I.no_demand', null, null, null
+    from labels
+
+    union all
+
+    select pool_id, started_ms, state, cause, cause_job, cause_attempt
+    from labels
 ),
 
-unwanted as (
+-- Empty turns are left out, so that numbers grow but have gaps.
+wants as (
     select
-        group_id,
-        free_units,
-        next_free_ms as started_ms,
-        lead(started_ms, 1, idle_end_ms) over (
-            partition by idle_id
-            order by started_ms, is_wanted
-        ) as ended_ms
-    from edges
+        *,
+        row_number() over in_pool as want_number,
+        lead(started_ms, 1, getvariable('forever_ms')) over in_pool as ended_ms
+    from turns
+    window in_pool as (
+        partition by pool_id
+        order by started_ms, state <> 'I.no_demand'
+    )
+    qualify ended_ms > started_ms
+),
+
+idle as (
+    select
+        free.group_id,
+        groups.pool_id,
+        free.started_ms,
+        free.ended_ms,
+        free.free_units
+    from ledger.free_pieces as free
+    inner join groups using (group_id)
+    where free.node_state = 'available'
+),
+
+begun as (
+    select
+        idle.*,
+        want.want_number,
+        want.ended_ms as want_ended_ms,
+        want.state,
+        want.cause,
+        want.cause_job,
+        want.cause_attempt
+    from idle
+    asof join wants as want
+        on idle.pool_id = want.pool_id and idle.started_ms >= want.started_ms
+),
+
+-- The few that last longer meet those that follow, up to the last that began before their end.
+longer as (
+    select
+        idle.group_id,
+        idle.pool_id,
+        idle.ended_ms,
+        idle.free_units,
+        unnest(range(idle.want_number + 1, last_want.want_number + 1)) as want_number
+    from begun as idle
+    asof join wants as last_want
+        on idle.pool_id = last_want.pool_id and idle.ended_ms > last_want.started_ms
+    where idle.ended_ms > idle.want_ended_ms
 )
 
 select
     group_id,
     started_ms,
-    ended_ms,
+    least(ended_ms, want_ended_ms) as ended_ms,
     free_units,
     state,
     cause,
     cause_job,
     cause_attempt
-from wanted
+from begun
 
 union all
 
 select
-    group_id,
-    started_ms,
-    ended_ms,
-    free_units,
-    'I.no_demand',
-    null,
-    null,
-    null
-from unwanted
-where ended_ms > started_ms
+    idle.group_id,
+    want.started_ms,
+    least(idle.ended_ms, want.ended_ms) as ended_ms,
+    idle.free_units,
+    want.state,
+    want.cause,
+    want.cause_job,
+    want.cause_attempt
+from longer as idle
+inner join wants as want using (pool_id, want_number)

@@ -8,33 +8,71 @@
 
 with shares as (
     select
-        group_id,
-        started_ms,
-        ended_ms,
-        unnest(held, recursive := true)
-    from ledger.held_spans
+        share.group_id,
+        share.pod_id,
+        device.profile_id,
+        share.started_ms,
+        share.ended_ms,
+        cast(len(device.gpus) * share.unit_count as integer) as unit_count
+    from (
+        select
+            group_id,
+            started_ms,
+            ended_ms,
+            unnest(held, recursive := true)
+        from ledger.held_spans
+    ) as share
+    inner join ledger.device_groups as device using (group_id)
 ),
 
--- A group held alone for long keeps one row; a share is joined to the pieces of its pod.
+-- Nearly every pod has one share, which lasts as long as all its pieces.
+single_shares as (
+    select
+        pod_id,
+        any_value(group_id) as group_id,
+        any_value(unit_count) as unit_count
+    from shares
+    group by pod_id
+    having count(*) = 1
+),
+
 held as (
     select
-        device.group_id,
+        share.group_id,
         piece.pod_id,
-        greatest(piece.started_ms, share.started_ms) as started_ms,
-        least(piece.ended_ms, share.ended_ms) as ended_ms,
-        cast(len(device.gpus) * share.unit_count as integer) as unit_count,
+        piece.started_ms,
+        piece.ended_ms,
+        share.unit_count,
         piece.charge_id,
         piece.attempt_id,
         piece.node_state,
         cast(null as bigint) as outage_started_ms
     from ledger.held_pieces as piece
-    inner join shares as share
+    inner join single_shares as share using (pod_id)
+
+    union all
+
+    select
+        share.group_id,
+        piece.pod_id,
+        greatest(piece.started_ms, share.started_ms) as started_ms,
+        least(piece.ended_ms, share.ended_ms) as ended_ms,
+        share.unit_count,
+        piece.charge_id,
+        piece.attempt_id,
+        piece.node_state,
+        cast(null as bigint) as outage_started_ms
+    from ledger.held_pieces as piece
+    inner join (
+        select *
+        from shares
+        anti join single_shares using (pod_id)
+    ) as share
         on
             piece.pod_id = share.pod_id
+            and piece.profile_id = share.profile_id
             and piece.started_ms < share.ended_ms
             and piece.ended_ms > share.started_ms
-    inner join ledger.device_groups as device
-        on share.group_id = device.group_id and piece.profile_id = device.profile_id
 ),
 
 unavailable as (

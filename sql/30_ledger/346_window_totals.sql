@@ -2,10 +2,20 @@
 --
 -- grain: cluster, pool, node_uid, lead_gpu, state, cause
 
-with charged as (
-    select group_id, charge_id, sum(unit_ms) as unit_ms
-    from ledger.charged_shares
-    group by group_id, charge_id
+with kinds as (
+    select charge_id, state, cause, dense_rank() over (order by state, cause) as kind_id
+    from ledger.charges
+),
+
+-- Charges are many, states and causes few: what is summed by their number needs no names.
+charged as (
+    select
+        booked.group_id,
+        kinds.kind_id,
+        sum(booked.unit_ms) as unit_ms
+    from ledger.charged_shares as booked
+    inner join kinds using (charge_id)
+    group by booked.group_id, kinds.kind_id
 )
 
 select
@@ -13,14 +23,12 @@ select
     device.pool,
     device.node_uid,
     device.lead_gpu,
-    charge.state,
-    charge.cause,
-    sum(charged.unit_ms) as unit_ms
+    kind.state,
+    kind.cause,
+    charged.unit_ms
 from charged
 inner join ledger.device_groups as device using (group_id)
-inner join ledger.charges as charge using (charge_id)
-group by
-    device.cluster, device.pool, device.node_uid, device.lead_gpu, charge.state, charge.cause
+inner join (select distinct kind_id, state, cause from kinds) as kind using (kind_id)
 
 union all
 

@@ -12,11 +12,7 @@ with charged as (
         charge.cause_job as job,
         charge.cause_attempt as attempt,
         sum(booked.unit_ms) as unit_ms
-    from (
-        select group_id, charge_id, sum(unit_ms) as unit_ms
-        from ledger.charged_shares
-        group by group_id, charge_id
-    ) as booked
+    from ledger.charged_shares as booked
     inner join ledger.device_groups as device using (group_id)
     inner join ledger.charges as charge using (charge_id)
     where charge.cause_attempt is not null

@@ -6,12 +6,33 @@
 -- grain: row
 -- severity: error
 
-with changes as (
+-- Where an entry goes on with the units of the one before it, nothing changes: most need no sum.
+with entries as (
     select
-        group_id,
-        unnest([started_ms, ended_ms]) as changed_ms,
-        unnest([unit_count, -unit_count]) as unit_change
-    from ledger.entries
+        *,
+        group_id = lag(group_id) over ()
+        and started_ms = lag(ended_ms) over ()
+        and unit_count = lag(unit_count) over () as goes_on,
+        group_id = lead(group_id) over ()
+        and ended_ms = lead(started_ms) over ()
+        and unit_count = lead(unit_count) over () as is_followed
+    from (
+        select group_id, started_ms, ended_ms, unit_count
+        from ledger.entries
+        order by group_id, started_ms
+    )
+),
+
+changes as (
+    select group_id, started_ms as changed_ms, unit_count as unit_change
+    from entries
+    where goes_on is not true
+
+    union all
+
+    select group_id, ended_ms, -unit_count
+    from entries
+    where is_followed is not true
 
     union all
 

@@ -45,17 +45,6 @@ known_jobs as (
     from observed.jobs_tracker
 ),
 
-labels as (
-    select
-        known_jobs.cluster,
-        trim(texts.label, '/') as label,
-        min(known_jobs.job) as job
-    from known_jobs
-    cross join unnest([known_jobs.job, known_jobs.name, known_jobs.lineage]) as texts(label)
-    where trim(texts.label, '/') <> ''
-    group by known_jobs.cluster, trim(texts.label, '/')
-),
-
 -- The newest listing of a path is what is there now.
 listed as (
     select *
@@ -66,6 +55,18 @@ listed as (
             partition by cluster, path, step
             order by ingested_at desc nulls last, run_id desc nulls last, row_id desc nulls last
         ) = 1
+),
+
+labels as (
+    select
+        known_jobs.cluster,
+        trim(texts.label, '/') as label,
+        min(known_jobs.job) as job
+    from known_jobs
+    semi join listed using (cluster)
+    cross join unnest([known_jobs.job, known_jobs.name, known_jobs.lineage]) as texts(label)
+    where trim(texts.label, '/') <> ''
+    group by known_jobs.cluster, trim(texts.label, '/')
 ),
 
 -- Each run of names in a path, of as many names as some label has: what a label can be equal to.

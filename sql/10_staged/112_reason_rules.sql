@@ -5,13 +5,23 @@
 --
 -- grain: scope, type, status, reason
 
-with asked as (
+with pods as (
+    select distinct reason, disruption from gathered.pods
+),
+
+evidence as (
+    select distinct source, type, value, reason
+    from gathered.evidence
+    where source = 'exit' or source in (select scope from catalog.k8s_reasons)
+),
+
+asked as (
     select 'node_condition' as scope, type, status, reason from staged.condition_intervals
     union
     select 'node_condition', type, 'True', '*' from staged.condition_intervals
     union
     select 'pod_terminated_reason', null, null, reason
-    from gathered.pods
+    from pods
     where reason is not null
     union
     select 'pod_terminated_reason', null, null, reason
@@ -19,16 +29,16 @@ with asked as (
     where reason is not null
     union
     select 'pod_terminated_reason', null, null, reason
-    from gathered.evidence
+    from evidence
     where source = 'exit' and reason is not null
     union
     select 'pod_disruption_target', null, null, disruption
-    from gathered.pods
+    from pods
     where disruption is not null
     union
     select source, type, null, value
-    from gathered.evidence
-    where source in (select distinct scope from catalog.k8s_reasons)
+    from evidence
+    where source in (select scope from catalog.k8s_reasons)
 ),
 
 patterns as (

@@ -79,6 +79,15 @@ sized as (
     from joined
 ),
 
+-- Few nodes have pods that vanished.
+crowded as (
+    select *
+    from sized
+    semi join (
+        select cluster, node_uid from sized where last_seen < gone_by
+    ) using (cluster, node_uid)
+),
+
 -- Each pod that vanished beside each that was bound before it was missed.
 takers as (
     select
@@ -88,15 +97,15 @@ takers as (
         vanished.held_units + taker.held_units as held_units,
         coalesce(sum(other.held_units), 0) as other_units,
         any_value(vanished.node_gpus) * 5040 as node_units
-    from sized as vanished
-    inner join sized as taker
+    from crowded as vanished
+    inner join crowded as taker
         on
             vanished.cluster = taker.cluster
             and vanished.node_uid = taker.node_uid
             and vanished.pod_uid <> taker.pod_uid
             and taker.bound_at > vanished.last_seen
             and taker.bound_at < vanished.gone_by
-    left join sized as other
+    left join crowded as other
         on
             vanished.cluster = other.cluster
             and vanished.node_uid = other.node_uid

@@ -29,20 +29,27 @@ written as (
             and given.job = writer.job
             and given.write_started_at >= writer.started_at
             and (writer.ended_at is null or given.write_started_at < writer.ended_at)
-)
+),
 
 -- A listing of storage cannot see that a checkpoint does not load; what a log found out of the same
 -- checkpoint holds for its listed row too.
+defects as (
+    select cluster, job, attempt, step, min(invalid_at) as invalid_at
+    from written
+    where path is null and invalid_at is not null
+    group by cluster, job, attempt, step
+)
+
 select
-    * replace (
+    written.* replace (
         coalesce(
-            invalid_at,
-            case
-                when path is not null
-                    then min(case when path is null then invalid_at end) over (
-                        partition by cluster, job, attempt, step
-                    )
-            end
+            written.invalid_at, case when written.path is not null then defects.invalid_at end
         ) as invalid_at
     )
 from written
+left join defects
+    on
+        written.cluster = defects.cluster
+        and written.job = defects.job
+        and written.attempt is not distinct from defects.attempt
+        and written.step is not distinct from defects.step

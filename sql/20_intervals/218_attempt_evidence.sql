@@ -6,10 +6,30 @@
 --
 -- grain: row
 
-with on_pods as (
-    select attempt.cluster, attempt.job, attempt.attempt, evidence.* exclude (cluster, job, attempt)
-    from intervals.attempt_onsets as attempt
+-- Numbered, since the long key would go through many joins.
+with onsets as (
+    select rowid as onset_id, *
+    from intervals.attempt_onsets
+),
+
+members as (
+    select
+        onset.onset_id,
+        pod.cluster,
+        pod.pod_uid,
+        pod.node_uid,
+        pod.rank,
+        pod.exit_code,
+        pod.reason,
+        pod.disruption,
+        pod.terminated_at
+    from onsets as onset
     inner join staged.pods as pod using (cluster, job, attempt)
+),
+
+on_pods as (
+    select pod.onset_id, evidence.*
+    from members as pod
     inner join intervals.signals as evidence
         on pod.cluster = evidence.cluster and pod.pod_uid = evidence.pod_uid
 ),
@@ -23,15 +43,13 @@ observed_devices as (
 
 -- The nodes that an attempt holds, as rows without a device, and its devices.
 attempt_places as (
-    select cluster, job, attempt, node_uid, cast(null as integer) as gpu
-    from staged.pods
-    semi join intervals.attempt_onsets using (cluster, job, attempt)
+    select onset_id, cluster, node_uid, cast(null as integer) as gpu
+    from members
 
     union
 
-    select pod.cluster, pod.job, pod.attempt, pod.node_uid, device.gpu
-    from staged.pods as pod
-    semi join intervals.attempt_onsets using (cluster, job, attempt)
+    select pod.onset_id, pod.cluster, pod.node_uid, device.gpu
+    from members as pod
     inner join intervals.pod_devices as held using (cluster, pod_uid)
     inner join observed_devices as device
         on pod.cluster = device.cluster and pod.node_uid = device.node_uid
@@ -49,7 +67,7 @@ place_days as (
             list_append(range(onset.from_ms // 86400000, onset.to_ms // 86400000 + 1), -1)
         ) as day
     from attempt_places as place
-    inner join intervals.attempt_onsets as onset using (cluster, job, attempt)
+    inner join onsets as onset using (onset_id)
 ),
 
 condition_days as (
@@ -65,7 +83,7 @@ condition_days as (
 ),
 
 on_nodes as (
-    select place.cluster, place.job, place.attempt, evidence.* exclude (cluster, job, attempt)
+    select place.onset_id, evidence.*
     from place_days as place
     inner join intervals.signals as evidence
         on
@@ -78,13 +96,9 @@ on_nodes as (
 ),
 
 on_attempts as (
-    select attempt.cluster, attempt.job, attempt.attempt, evidence.* exclude (cluster, job, attempt)
-    from intervals.attempt_onsets as attempt
-    inner join intervals.signals as evidence
-        on
-            attempt.cluster = evidence.cluster
-            and attempt.job = evidence.job
-            and attempt.attempt = evidence.attempt
+    select onset.onset_id, evidence.*
+    from onsets as onset
+    inner join intervals.signals as evidence using (cluster, job, attempt)
     where evidence.pod_uid is null and evidence.node_uid is null
 ),
 
@@ -98,10 +112,8 @@ signals as (
 
 from_signals as (
     select
-        onset.cluster,
-        onset.job,
-        onset.attempt,
-        epoch_ms(signal.observed_at) as observed_ms,
+        onset.onset_id,
+        ms_of(signal.observed_at) as observed_ms,
         signal.class,
         signal.role,
         signal.strength,
@@ -125,7 +137,7 @@ from_signals as (
         signal.origin,
         signal.origin_line
     from signals as signal
-    inner join intervals.attempt_onsets as onset using (cluster, job, attempt)
+    inner join onsets as onset using (onset_id)
     left join staged.pods as pod on signal.cluster = pod.cluster and signal.pod_uid = pod.pod_uid
     where
         signal.source <> 'slow_rank'
@@ -151,9 +163,7 @@ from_signals as (
 
 from_conditions as (
     select
-        onset.cluster,
-        onset.job,
-        onset.attempt,
+        onset.onset_id,
         condition.is_in_repair
         or condition.started_ms >= greatest(onset.from_ms, onset.started_ms) as is_fresh,
         case when is_fresh then condition.started_ms else onset.ended_ms end as observed_ms,
@@ -173,8 +183,8 @@ from_conditions as (
         || coalesce(' ' || nullif(condition.reason, ''), '') as value,
         condition.root,
         not is_fresh as is_old
-    from intervals.attempt_onsets as onset
-    inner join place_days as place using (cluster, job, attempt)
+    from onsets as onset
+    inner join place_days as place using (onset_id)
     inner join condition_days as condition
         on
             place.cluster = condition.cluster
@@ -190,10 +200,8 @@ from_conditions as (
 
 from_exits as (
     select
-        onset.cluster,
-        onset.job,
-        onset.attempt,
-        epoch_ms(pod.terminated_at) as observed_ms,
+        onset.onset_id,
+        ms_of(pod.terminated_at) as observed_ms,
         case
             when ended.strength > 0 then ended.class
             else coalesce(exits.class, 'unk.none')
@@ -211,8 +219,8 @@ from_exits as (
         pod.pod_uid,
         pod.rank,
         concat_ws(' ', 'exit code ' || pod.exit_code, pod.reason) as value
-    from intervals.attempt_onsets as onset
-    inner join staged.pods as pod using (cluster, job, attempt)
+    from onsets as onset
+    inner join members as pod using (onset_id)
     left join staged.exit_rules as exits using (exit_code)
     left join staged.reason_rules as ended
         on ended.scope = 'pod_terminated_reason' and pod.reason = ended.reason
@@ -223,10 +231,8 @@ from_exits as (
 
 from_disruptions as (
     select
-        onset.cluster,
-        onset.job,
-        onset.attempt,
-        coalesce(epoch_ms(pod.terminated_at), onset.ended_ms) as observed_ms,
+        onset.onset_id,
+        coalesce(ms_of(pod.terminated_at), onset.ended_ms) as observed_ms,
         rule.class,
         rule.role,
         rule.strength,
@@ -234,8 +240,8 @@ from_disruptions as (
         pod.node_uid,
         pod.pod_uid,
         pod.disruption as value
-    from intervals.attempt_onsets as onset
-    inner join staged.pods as pod using (cluster, job, attempt)
+    from onsets as onset
+    inner join members as pod using (onset_id)
     inner join staged.reason_rules as rule
         on rule.scope = 'pod_disruption_target' and pod.disruption = rule.reason
 ),
@@ -251,7 +257,10 @@ everything as (
 )
 
 select
-    everything.* replace (
+    onset.cluster,
+    onset.job,
+    onset.attempt,
+    everything.* exclude (onset_id) replace (
         case
             when
                 everything.observed_ms > onset.ended_ms + 1000 * getvariable('skew_s')
@@ -265,7 +274,7 @@ select
     class.domain,
     class.precedence,
     row_number() over (
-        partition by everything.cluster, everything.job, everything.attempt
+        partition by everything.onset_id
         order by
             everything.observed_ms,
             everything.source,
@@ -274,5 +283,5 @@ select
             everything.value
     ) as evidence_order
 from everything
-inner join intervals.attempt_onsets as onset using (cluster, job, attempt)
+inner join onsets as onset using (onset_id)
 left join catalog.taxonomy as class on everything.class = class.class

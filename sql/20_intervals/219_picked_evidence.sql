@@ -5,9 +5,24 @@
 --
 -- grain: cluster, job, attempt
 
--- Of an evicted attempt only the sickness of a node counts [S0b].
+-- Numbered, since the long key would go through many joins. Of an evicted attempt only the sickness
+-- of a node counts [S0b].
 with usable as (
-    select evidence.*
+    select
+        onset.rowid as onset_id,
+        evidence.rowid as evidence_id,
+        evidence.observed_ms,
+        evidence.class,
+        evidence.domain,
+        evidence.precedence,
+        evidence.role,
+        evidence.strength,
+        evidence.source,
+        evidence.node_uid,
+        evidence.rank,
+        evidence.is_old,
+        evidence.is_xid,
+        evidence.evidence_order
     from intervals.attempt_evidence as evidence
     inner join intervals.attempt_onsets as onset using (cluster, job, attempt)
     anti join catalog.declared_outcomes as declared using (outcome)
@@ -23,19 +38,15 @@ with usable as (
 
 -- A collective timeout makes weak evidence after it a consequence [S1].
 communication as (
-    select
-        cluster,
-        job,
-        attempt,
-        min(observed_ms) - 1000 * getvariable('skew_s') as timeout_ms
+    select onset_id, min(observed_ms) - 1000 * getvariable('skew_s') as timeout_ms
     from usable
     where class = 'unk.comm'
-    group by cluster, job, attempt
+    group by onset_id
 ),
 
 -- A node that is lost with a GPU error is lost because of it [4.6].
 gpu_faults as (
-    select distinct cluster, job, attempt, node_uid
+    select distinct onset_id, node_uid
     from usable
     where is_xid and class like 'gpu.%' and role in ('root', 'either') and strength >= 2
 ),
@@ -43,13 +54,11 @@ gpu_faults as (
 candidates as (
     select usable.*
     from usable
-    left join communication using (cluster, job, attempt)
+    left join communication using (onset_id)
     left join gpu_faults
         on
             usable.class = 'host.lost'
-            and usable.cluster = gpu_faults.cluster
-            and usable.job = gpu_faults.job
-            and usable.attempt = gpu_faults.attempt
+            and usable.onset_id = gpu_faults.onset_id
             and usable.node_uid = gpu_faults.node_uid
     where
         usable.role in ('root', 'either')
@@ -65,24 +74,20 @@ candidates as (
 
 -- Only the strongest counts, and fresh before latched [S2].
 heaviest as (
-    select
-        cluster,
-        job,
-        attempt,
-        max(2 * strength + cast(not is_old as integer)) as weight
+    select onset_id, max(2 * strength + cast(not is_old as integer)) as weight
     from candidates
-    group by cluster, job, attempt
+    group by onset_id
 ),
 
 strongest as (
     select candidates.*
     from candidates
-    inner join heaviest using (cluster, job, attempt)
+    inner join heaviest using (onset_id)
     where 2 * candidates.strength + cast(not candidates.is_old as integer) = heaviest.weight
 ),
 
 near as (
-    select *, min(observed_ms) over (partition by cluster, job, attempt) as first_ms
+    select *, min(observed_ms) over (partition by onset_id) as first_ms
     from strongest
 ),
 
@@ -91,42 +96,36 @@ picked as (
     from near
     where observed_ms <= first_ms + 1000 * getvariable('skew_s')
     qualify row_number() over (
-        partition by cluster, job, attempt
+        partition by onset_id
         order by precedence, observed_ms, rank nulls last, coalesce(node_uid, ''), evidence_order
     ) = 1
 ),
 
 rivals as (
-    select
-        near.cluster,
-        near.job,
-        near.attempt,
-        list_sort(list(distinct near.class)) as competing
+    select near.onset_id, list_sort(list(distinct near.class)) as competing
     from near
-    inner join picked using (cluster, job, attempt)
+    inner join picked using (onset_id)
     where
         near.class <> picked.class
         and near.node_uid is distinct from picked.node_uid
         and near.observed_ms <= near.first_ms + 1000 * getvariable('compete_s')
-    group by near.cluster, near.job, near.attempt
+    group by near.onset_id
 ),
 
 voices as (
-    select
-        candidates.cluster,
-        candidates.job,
-        candidates.attempt,
-        count(distinct candidates.source) as source_count
+    select candidates.onset_id, count(distinct candidates.source) as source_count
     from candidates
-    inner join picked using (cluster, job, attempt)
+    inner join picked using (onset_id)
     where candidates.class = picked.class
-    group by candidates.cluster, candidates.job, candidates.attempt
+    group by candidates.onset_id
 )
 
 select
-    picked.*,
+    evidence.*,
+    picked.first_ms,
     rivals.competing,
     voices.source_count
 from picked
-left join rivals using (cluster, job, attempt)
-left join voices using (cluster, job, attempt)
+inner join intervals.attempt_evidence as evidence on picked.evidence_id = evidence.rowid
+left join rivals using (onset_id)
+left join voices using (onset_id)

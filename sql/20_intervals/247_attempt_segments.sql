@@ -12,8 +12,7 @@ with pieces as (
 ),
 
 phases as (
-    select *, row_number() over (order by attempt_id, started_ms) as phase_id
-    from intervals.attempt_phases
+    select *, rowid as phase_id from intervals.attempt_phases
 ),
 
 edges as (
@@ -22,20 +21,18 @@ edges as (
         started_ms as edge_ms,
         piece_id,
         ended_ms as piece_end_ms,
-        cast(null as bigint) as phase_id,
-        cast(null as bigint) as phase_end_ms
+        cast(null as bigint) as phase_id
     from pieces
     union all
-    select attempt_id, ended_ms, null, null, null, null from pieces
+    select attempt_id, ended_ms, null, null, null from pieces
     union all
-    select attempt_id, started_ms, null, null, phase_id, ended_ms from phases
+    select attempt_id, started_ms, null, null, phase_id from phases
     union all
-    select attempt_id, ended_ms, null, null, null, null from phases
+    select attempt_id, ended_ms, null, null, null from phases
     union all
     select
         attempt.attempt_id,
         unnest([gang.ready_ms, attempt.known_end_ms]),
-        null,
         null,
         null,
         null
@@ -50,8 +47,7 @@ instants as (
         edge_ms,
         max(piece_id) as piece_id,
         max(piece_end_ms) as piece_end_ms,
-        max(phase_id) as phase_id,
-        max(phase_end_ms) as phase_end_ms
+        max(phase_id) as phase_id
     from edges
     group by attempt_id, edge_ms
 ),
@@ -63,8 +59,7 @@ carried as (
         lead(edge_ms) over in_attempt as ended_ms,
         last_value(piece_id ignore nulls) over in_attempt as last_piece_id,
         last_value(piece_end_ms ignore nulls) over in_attempt as piece_end_ms,
-        last_value(phase_id ignore nulls) over in_attempt as phase_id,
-        last_value(phase_end_ms ignore nulls) over in_attempt as phase_end_ms
+        last_value(phase_id ignore nulls) over in_attempt as phase_id
     from instants
     window in_attempt as (partition by attempt_id order by edge_ms)
 )
@@ -87,5 +82,5 @@ select
 from carried as segment
 left join pieces as piece on segment.last_piece_id = piece.piece_id
 left join phases as phase
-    on segment.phase_id = phase.phase_id and segment.phase_end_ms > segment.started_ms
+    on segment.phase_id = phase.phase_id and phase.ended_ms > segment.started_ms
 where segment.ended_ms is not null

@@ -170,37 +170,38 @@ paid as (
     from judged
 ),
 
--- Neighbours of the same state and cause become one.
-runs as (
+-- Neighbours of the same state and cause become one. Most stand alone; of a longer run the first and
+-- the last tell all.
+marked as (
     select
         *,
-        sum(is_new) over (partition by attempt_id order by started_ms) as run
+        lag(state) over in_attempt is distinct from state
+        or lag(cause) over in_attempt is distinct from cause
+        or lag(cause_job) over in_attempt is distinct from cause_job
+        or lag(cause_attempt) over in_attempt is distinct from cause_attempt as is_first,
+        lead(state) over in_attempt is distinct from state
+        or lead(cause) over in_attempt is distinct from cause
+        or lead(cause_job) over in_attempt is distinct from cause_job
+        or lead(cause_attempt) over in_attempt is distinct from cause_attempt as is_last
+    from paid
+    window in_attempt as (partition by attempt_id order by started_ms)
+),
+
+runs as (
+    select * exclude (is_first, is_last)
+    from marked
+    where is_first and is_last
+
+    union all
+
+    select * exclude (is_first, is_last, last_ended_ms) replace (last_ended_ms as ended_ms)
     from (
-        select
-            *,
-            case
-                when
-                    lag(state) over in_attempt = state
-                    and cause is not distinct from lag(cause) over in_attempt
-                    and cause_job is not distinct from lag(cause_job) over in_attempt
-                    and cause_attempt is not distinct from lag(cause_attempt) over in_attempt
-                    then 0
-                else 1
-            end as is_new
-        from paid
-        window in_attempt as (partition by attempt_id order by started_ms)
+        select *, lead(ended_ms) over (partition by attempt_id order by started_ms) as last_ended_ms
+        from marked
+        where is_first <> is_last
     )
+    where is_first
 )
 
-select
-    any_value(cluster) as cluster,
-    any_value(job) as job,
-    any_value(attempt) as attempt,
-    min(started_ms) as started_ms,
-    max(ended_ms) as ended_ms,
-    any_value(state) as state,
-    any_value(cause) as cause,
-    any_value(cause_job) as cause_job,
-    any_value(cause_attempt) as cause_attempt
+select cluster, job, attempt, started_ms, ended_ms, state, cause, cause_job, cause_attempt
 from runs
-group by attempt_id, run

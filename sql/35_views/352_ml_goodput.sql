@@ -14,22 +14,25 @@
 
 with
 
+-- Jobs are numbered, since the long key would go through all windows.
 library_events as (
     select
-        events.* replace (owners.owner_job as job)
+        job.rowid as job_id,
+        events.*
     from observed.tracker_attempt_events as events
     inner join observed.tracker_owners as owners using (cluster, recorder, job, attempt)
+    inner join staged.jobs as job
+        on events.cluster = job.cluster and owners.owner_job = job.job
     where events.recorder = 'ml_goodput'
 ),
 
 library_jobs as (
     select
-        cluster,
-        job,
+        job_id,
         min(occurred_at) filter (where event = 'job_start') as started_at,
         max(occurred_at) filter (where event = 'job_end') as ended_at
     from library_events
-    group by cluster, job
+    group by job_id
 ),
 
 program_starts as (
@@ -53,22 +56,23 @@ first_attempts as (
 
 jobs as (
     select
+        job.rowid as job_id,
         job.cluster,
         job.job,
-        library.job is not null as is_library,
+        library.job_id is not null as is_library,
         coalesce(
             library.started_at, program.started_at, attempt.started_at
         ) as started_at,
         case
-            when library.job is not null then library.ended_at
+            when library.job_id is not null then library.ended_at
             when job.state = 'succeeded' then job.ended_at
         end as logged_end_at,
         case
-            when library.job is not null then coalesce(library.ended_at, getvariable('as_of'))
+            when library.job_id is not null then coalesce(library.ended_at, getvariable('as_of'))
             else coalesce(job.ended_at, getvariable('as_of'))
         end as ended_at
     from staged.jobs as job
-    left join library_jobs as library using (cluster, job)
+    left join library_jobs as library on job.rowid = library.job_id
     left join program_starts as program using (cluster, job)
     left join first_attempts as attempt using (cluster, job)
     where job.kind = 'training'
@@ -77,8 +81,7 @@ jobs as (
 -- Runs of steps, cut where work was thrown away: within a run all steps follow each other.
 parts as (
     select
-        attempt.cluster,
-        attempt.job,
+        jobs.job_id,
         attempt.attempt,
         attempt.outcome,
         part.first,
@@ -94,8 +97,7 @@ parts as (
 -- What the library would have been told: positions first..last from started_at on.
 starts as (
     select
-        cluster,
-        job,
+        job_id,
         step as first,
         step as last,
         occurred_at as started_at,
@@ -107,8 +109,7 @@ starts as (
     union all
 
     select
-        cluster,
-        job,
+        job_id,
         first,
         last,
         started_at,
@@ -120,8 +121,7 @@ starts as (
 
     -- The step in flight when an attempt ended.
     select
-        cluster,
-        job,
+        job_id,
         max(last) + 1 as first,
         max(last) + 1 as last,
         max(ended_at) as started_at,
@@ -129,7 +129,7 @@ starts as (
         1 as position
     from parts
     where outcome <> 'succeeded'
-    group by cluster, job, attempt
+    group by job_id, attempt
 ),
 
 followed as (
@@ -139,10 +139,8 @@ followed as (
         lead(starts.first) over in_job as next_first,
         coalesce(lead(starts.started_at) over in_job, jobs.logged_end_at) as next_started_at
     from starts
-    inner join jobs using (cluster, job)
-    window in_job as (
-        partition by starts.cluster, starts.job order by starts.started_at, starts.position
-    )
+    inner join jobs using (job_id)
+    window in_job as (partition by starts.job_id order by starts.started_at, starts.position)
 ),
 
 segmented as (
@@ -152,13 +150,12 @@ segmented as (
         cast(sum(case when is_repeat then 1 else 0 end) over in_job as bigint) as segment,
         row_number() over in_job as ordinal
     from followed
-    window in_job as (partition by cluster, job order by started_at, position)
+    window in_job as (partition by job_id order by started_at, position)
 ),
 
 cuts as (
     select
-        cluster,
-        job,
+        job_id,
         segment - 1 as segment,
         first as cut_step
     from segmented
@@ -167,20 +164,18 @@ cuts as (
 
 custom_events as (
     select
-        cluster,
-        job,
+        job_id,
         occurred_at as started_at,
         lead(occurred_at) over same_type as ended_at,
         event
     from library_events
     where event in ('custom_start', 'custom_end')
-    window same_type as (partition by cluster, job, detail order by position)
+    window same_type as (partition by job_id, detail order by position)
 
     union all
 
     select
-        phase.cluster,
-        phase.job,
+        jobs.job_id,
         phase.started_at,
         phase.ended_at,
         'custom_start' as event
@@ -192,24 +187,21 @@ custom_events as (
 -- Steps follow each other, so only the last one that began before an event can hold it.
 inside as (
     select
-        segmented.cluster,
-        segmented.job,
+        segmented.job_id,
         segmented.ordinal,
         sum(ms_of(custom.ended_at) - ms_of(custom.started_at)) as custom_ms
     from custom_events as custom
     asof inner join segmented
         on
-            custom.cluster = segmented.cluster
-            and custom.job = segmented.job
+            custom.job_id = segmented.job_id
             and custom.started_at >= segmented.started_at
     where custom.event = 'custom_start' and segmented.next_started_at >= custom.ended_at
-    group by segmented.cluster, segmented.job, segmented.ordinal
+    group by segmented.job_id, segmented.ordinal
 ),
 
 timed as (
     select
-        segmented.cluster,
-        segmented.job,
+        segmented.job_id,
         segmented.segment,
         segmented.ordinal,
         segmented.first,
@@ -227,8 +219,8 @@ timed as (
         (ms_of(segmented.ended_at) - ms_of(segmented.started_at))
         / (segmented.last - segmented.first + 1) as position_ms
     from segmented
-    left join cuts using (cluster, job, segment)
-    left join inside using (cluster, job, ordinal)
+    left join cuts using (job_id, segment)
+    left join inside using (job_id, ordinal)
 ),
 
 counted as (
@@ -246,8 +238,7 @@ counted as (
 
 segments as (
     select
-        cluster,
-        job,
+        job_id,
         segment,
         sum(
             case
@@ -260,14 +251,13 @@ segments as (
         min_by(first_ms, ordinal) as first_ms,
         min_by(kept_count, ordinal) as first_kept_count
     from counted
-    group by cluster, job, segment
+    group by job_id, segment
 ),
 
 -- The excess of a segment's first step belongs to start-up, if that step is kept at all.
 productive as (
     select
-        cluster,
-        job,
+        job_id,
         sum(
             kept_ms - case
                 when first_kept_count > 0 and timed_count > 1
@@ -278,13 +268,12 @@ productive as (
             end
         ) as productive_ms
     from segments
-    group by cluster, job
+    group by job_id
 ),
 
 saves as (
     select
-        cluster,
-        job,
+        job_id,
         concat(step) as save_key,
         1000 * duration_s as blocking_ms
     from library_events
@@ -293,8 +282,7 @@ saves as (
     union all
 
     select
-        phase.cluster,
-        phase.job,
+        jobs.job_id,
         case
             when checkpoint.step is null then concat('at ', ms_of(phase.started_at))
             else concat('step ', checkpoint.step)
@@ -313,20 +301,18 @@ saves as (
 
 averaged_saves as (
     select
-        cluster,
-        job,
+        job_id,
         avg(blocking_ms) as blocking_ms
     from saves
-    group by cluster, job, save_key
+    group by job_id, save_key
 ),
 
 saving as (
     select
-        cluster,
-        job,
+        job_id,
         sum(blocking_ms) as saving_ms
     from averaged_saves
-    group by cluster, job
+    group by job_id
 ),
 
 measured as (
@@ -338,8 +324,8 @@ measured as (
         ) / 1000 as numerator,
         (ms_of(jobs.ended_at) - ms_of(jobs.started_at)) / 1000 as denominator
     from jobs
-    left join productive using (cluster, job)
-    left join saving using (cluster, job)
+    left join productive using (job_id)
+    left join saving using (job_id)
     where jobs.started_at is not null
 )
 

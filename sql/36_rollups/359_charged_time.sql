@@ -5,34 +5,41 @@
 -- Pods of one attempt and namespace are summed together before their names are looked up.
 with owners as (
     select
-        held.pod_id,
-        min(held.pod_id) over (
-            partition by pod.cluster, pod.namespace, pod.job, pod.attempt
-        ) as owner_id
+        pod.namespace,
+        pod.job,
+        pod.attempt,
+        min(held.pod_id) as owner_id,
+        list(held.pod_id) as pod_ids
     from intervals.pod_devices as held
     inner join staged.pods as pod using (cluster, pod_uid)
+    group by pod.cluster, pod.namespace, pod.job, pod.attempt
+),
+
+owned as (
+    select owner_id, unnest(pod_ids) as pod_id
+    from owners
 ),
 
 booked as (
     select
         device.cluster,
         device.pool,
-        owners.owner_id,
+        owned.owner_id,
         booking.charge_id,
         booking.node_state,
         sum(booking.unit_ms) as unit_ms
     from ledger.charged_shares as booking
     inner join ledger.device_groups as device using (group_id)
-    left join owners using (pod_id)
+    left join owned using (pod_id)
     group by all
 )
 
 select
     booked.cluster,
     booked.pool,
-    pod.namespace,
-    pod.job,
-    pod.attempt,
+    owners.namespace,
+    owners.job,
+    owners.attempt,
     charge.state,
     charge.cause,
     charge.cause_job,
@@ -41,8 +48,7 @@ select
     booked.unit_ms
 from booked
 inner join ledger.charges as charge using (charge_id)
-left join intervals.pod_devices as held on booked.owner_id = held.pod_id
-left join staged.pods as pod on held.cluster = pod.cluster and held.pod_uid = pod.pod_uid
+left join owners using (owner_id)
 
 union all by name
 

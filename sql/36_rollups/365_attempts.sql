@@ -3,18 +3,18 @@
 --
 -- grain: cluster, job, attempt
 
+-- A pod that was replaced within the attempt took over its rank, not more GPUs.
 with slots as (
-    -- A pod that was replaced within the attempt took over its rank, not more GPUs.
-    select
-        cluster,
-        job,
-        attempt,
-        coalesce(cast(rank as varchar), pod_uid) as slot,
-        max(gpus) as gpus,
-        min(node_uid) as node_uid
+    select cluster, job, attempt, gpus, node_uid
     from staged.pods
-    where role = 'worker'
-    group by all
+    where role = 'worker' and rank is null
+
+    union all
+
+    select cluster, job, attempt, max(gpus), min(node_uid)
+    from staged.pods
+    where role = 'worker' and rank is not null
+    group by cluster, job, attempt, rank
 ),
 
 sizes as (

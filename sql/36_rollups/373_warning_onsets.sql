@@ -7,6 +7,20 @@ with horizons (horizon, horizon_ms) as (
     values
     ('warning_1h', 3600000),
     ('warning_24h', 86400000)
+),
+
+warnings as (
+    select
+        cluster,
+        node_uid,
+        class,
+        started_ms,
+        started_ms - lag(started_ms) over (
+            partition by cluster, node_uid, class
+            order by started_ms
+        ) as quiet_ms
+    from intervals.condition_repairs
+    where not is_blocking and not is_in_repair and class is not null
 )
 
 select
@@ -16,13 +30,5 @@ select
     horizons.horizon,
     horizons.horizon_ms,
     warning.started_ms
-from intervals.condition_repairs as warning
-cross join horizons
-where not warning.is_blocking and not warning.is_in_repair and warning.class is not null
-qualify coalesce(
-    warning.started_ms - lag(warning.started_ms) over (
-        partition by warning.cluster, warning.node_uid, warning.class, horizons.horizon
-        order by warning.started_ms
-    ) >= horizons.horizon_ms,
-    true
-)
+from warnings as warning
+inner join horizons on coalesce(warning.quiet_ms >= horizons.horizon_ms, true)

@@ -7,24 +7,39 @@
 --
 -- grain: cluster, metric, scope, scope_value
 
-with cells as (
+with totals as (
     select
         cluster,
+        member,
+        pool,
+        namespace,
+        team,
+        job,
+        state <> 'A.other' as is_training,
+        sum(unit_ms) as paid,
+        sum(case when is_productive then unit_ms else 0 end) as productive,
+        sum(case when state = 'A.productive.committed' then unit_ms else 0 end) as committed,
+        sum(case when state = 'A.unknown' then unit_ms else 0 end) as unknown,
+        sum(case when state in ('I.no_demand', 'A.other') then 0 else unit_ms end) as demand,
+        sum(case when is_available then unit_ms else 0 end) as available,
+        sum(case when is_allocated then unit_ms else 0 end) as allocated
+    from rollups.gpu_time
+    group by all
+),
+
+cells as (
+    select
+        * exclude (pool, namespace, team, job),
         unnest([
             {'scope': 'fleet', 'scope_value': ''},
             {'scope': 'pool', 'scope_value': pool},
             {'scope': 'namespace', 'scope_value': namespace},
             {'scope': 'team', 'scope_value': team},
             -- A job's key is unique in its cluster only; a job that only serves has no goodput.
-            {'scope': 'job', 'scope_value': case when cluster <> '*' and state <> 'A.other' then job end}
+            {'scope': 'job', 'scope_value': case when cluster <> '*' and is_training then job end}
         ], recursive := true),
-        case when job is not null then {'member': member, 'job': job} end as owner,
-        state,
-        is_productive,
-        is_available,
-        is_allocated,
-        unit_ms
-    from rollups.gpu_time
+        case when job is not null then {'member': member, 'job': job} end as owner
+    from totals
 ),
 
 sums as (
@@ -33,13 +48,13 @@ sums as (
         scope,
         scope_value,
         owner,
-        sum(unit_ms) as paid,
-        sum(case when is_productive then unit_ms else 0 end) as productive,
-        sum(case when state = 'A.productive.committed' then unit_ms else 0 end) as committed,
-        sum(case when state = 'A.unknown' then unit_ms else 0 end) as unknown,
-        sum(case when state in ('I.no_demand', 'A.other') then 0 else unit_ms end) as demand,
-        sum(case when is_available then unit_ms else 0 end) as available,
-        sum(case when is_allocated then unit_ms else 0 end) as allocated
+        sum(paid) as paid,
+        sum(productive) as productive,
+        sum(committed) as committed,
+        sum(unknown) as unknown,
+        sum(demand) as demand,
+        sum(available) as available,
+        sum(allocated) as allocated
     from cells
     where scope_value is not null
     group by cluster, scope, scope_value, owner

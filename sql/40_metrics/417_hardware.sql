@@ -8,6 +8,7 @@ with hardware as (
     select device.group_id, node.cluster, node.instance_type, node.gpu_model
     from ledger.device_groups as device
     inner join staged.nodes as node using (cluster, node_uid)
+    where node.instance_type is not null or node.gpu_model is not null
 ),
 
 booked as (

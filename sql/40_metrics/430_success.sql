@@ -36,39 +36,6 @@ attempts as (
     where attempts.is_ended
 ),
 
-outcomes as (
-    -- One row for each thing that ended and each ratio it counts in.
-    select
-        unnest(['job_success', 'infra_only_success_low', 'infra_only_success_high']) as metric,
-        cluster,
-        scopes,
-        unnest([
-            is_success,
-            not is_failure or domain not in ('infra', 'platform', 'unknown'),
-            not is_failure or domain not in ('infra', 'platform')
-        ]) as is_success
-    from jobs
-    where is_counted
-    union all
-    select
-        unnest(case when is_first then ['attempt_success', 'first_attempt_success'] else ['attempt_success'] end)
-            as metric,
-        cluster,
-        scopes,
-        is_success
-    from attempts
-    where is_success or is_failure
-),
-
-scoped as (
-    select
-        metric,
-        cluster,
-        unnest(scopes, recursive := true),
-        is_success
-    from outcomes
-),
-
 count_names (metric) as (
     values
     ('jobs_ended'),
@@ -85,6 +52,52 @@ ratio_names (metric) as (
     ('first_attempt_success')
 ),
 
+outcomes as (
+    -- One row for each thing that ended and each ratio it counts in.
+    select
+        unnest(['job_success', 'infra_only_success_low', 'infra_only_success_high']) as metric,
+        cluster,
+        scopes,
+        unnest([
+            is_success,
+            not is_failure or domain not in ('infra', 'platform', 'unknown'),
+            not is_failure or domain not in ('infra', 'platform')
+        ]) as is_success,
+        1 as weight
+    from jobs
+    where is_counted
+    union all
+    select
+        unnest(case when is_first then ['attempt_success', 'first_attempt_success'] else ['attempt_success'] end)
+            as metric,
+        cluster,
+        scopes,
+        is_success,
+        1 as weight
+    from attempts
+    where is_success or is_failure
+    union all
+    -- A fleet in which nothing ended has no rate, and says so.
+    select
+        ratio_names.metric,
+        fleets.cluster,
+        [{'scope': 'fleet', 'scope_value': ''}] as scopes,
+        null as is_success,
+        0 as weight
+    from fleets
+    cross join ratio_names
+),
+
+scoped as (
+    select
+        metric,
+        cluster,
+        unnest(scopes, recursive := true),
+        is_success,
+        weight
+    from outcomes
+),
+
 ratios as (
     select
         metric,
@@ -92,23 +105,10 @@ ratios as (
         scope,
         scope_value,
         count(*) filter (where is_success) as part,
-        count(*) as whole
+        sum(weight) as whole
     from scoped
     where scope_value is not null
     group by all
-    union all
-    -- A fleet in which nothing ended has no rate, and says so.
-    select
-        ratio_names.metric,
-        fleets.cluster,
-        'fleet' as scope,
-        '' as scope_value,
-        0 as part,
-        0 as whole
-    from fleets
-    cross join ratio_names
-    anti join scoped
-        on ratio_names.metric = scoped.metric and fleets.cluster = scoped.cluster
 ),
 
 held as (

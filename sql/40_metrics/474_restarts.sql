@@ -54,28 +54,23 @@ restarts as (
         and lineage.started_ms < getvariable('window_end_ms')
 ),
 
--- Records stand in order: those of an attempt follow its first one.
-first_records as (
-    select
-        restart.*,
-        unnest(range(restart.first_record_id - 1, restart.first_record_id + 2)) as place
-    from restarts as restart
-),
-
+-- Records stand in order: those of an attempt follow its first one. By its number the few that
+-- matter are found faster than by their places.
 warmups as (
     select
         clusters.cluster,
-        first.attempt_id,
-        any_value(first.team) as team,
+        restart.attempt_id,
+        any_value(restart.team) as team,
         sum(
-            first.gpus
-            * greatest(0, record.duration_ms - (1 + record.more_count) * first.position_ms)
+            restart.gpus
+            * greatest(0, record.duration_ms - (1 + record.more_count) * restart.position_ms)
         ) as gpu_ms
-    from first_records as first
-    inner join intervals.step_records as record on first.place = record.rowid
-    inner join rollups.clusters as clusters on first.cluster = clusters.member
-    where first.attempt_id = record.attempt_id
-    group by clusters.cluster, first.attempt_id
+    from restarts as restart
+    inner join intervals.step_records as record using (attempt_id)
+    inner join rollups.clusters as clusters on restart.cluster = clusters.member
+    where
+        record.rowid between restart.first_record_id - 1 and restart.first_record_id + 1
+    group by clusters.cluster, restart.attempt_id
 ),
 
 warmup_sums as (

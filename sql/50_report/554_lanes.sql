@@ -37,9 +37,9 @@ lanes as (
     )
 ),
 
-booked as (
-    select lanes.lane_id, booking.*
-    from ledger.bookings as booking
+entries as (
+    select lanes.lane_id, entry.*
+    from ledger.entries as entry
     inner join ledger.device_groups as device using (group_id)
     inner join lanes
         on
@@ -47,26 +47,61 @@ booked as (
             and device.cluster = lanes.cluster
             and device.node_uid = lanes.lane
     union all
-    select lanes.lane_id, booking.*
-    from ledger.bookings as booking
+    select lanes.lane_id, entry.*
+    from ledger.entries as entry
     inner join intervals.pod_devices as held using (pod_id)
     inner join staged.pods as pod on held.cluster = pod.cluster and held.pod_uid = pod.pod_uid
     inner join lanes
         on lanes.lane_kind = 'job' and pod.cluster = lanes.cluster and pod.job = lanes.lane
 ),
 
+-- What a lane has of one crew is summed before the pieces of the crew are looked up.
+summed as (
+    select
+        lane_id,
+        attempt_id,
+        charge_id,
+        started_ms,
+        ended_ms,
+        cast(sum(unit_count) as bigint) as units
+    from entries
+    group by lane_id, attempt_id, charge_id, started_ms, ended_ms
+),
+
+booked as (
+    select lane_id, charge_id, started_ms, ended_ms, units
+    from summed
+    where charge_id is not null
+    union all
+    select summed.lane_id, piece.charge_id, piece.started_ms, piece.ended_ms, summed.units
+    from summed
+    inner join ledger.crew_pieces as piece
+        on
+            summed.attempt_id = piece.attempt_id
+            and summed.started_ms = piece.crew_started_ms
+            and summed.ended_ms = piece.crew_ended_ms
+),
+
+kinds as (
+    select charge.charge_id, state_groups.code, state_groups.position
+    from ledger.charges as charge
+    left join catalog.states as states using (state)
+    inner join catalog.state_groups as state_groups
+        on coalesce(states.state_group, 'unknown') = state_groups.state_group
+),
+
 pieces as (
     select
         booked.lane_id,
-        coalesce(states.state_group, 'unknown') as state_group,
+        kinds.code,
+        kinds.position,
         booked.started_ms - grid.start_ms as started_ms,
         booked.ended_ms - grid.start_ms as ended_ms,
-        booked.unit_ms / (booked.ended_ms - booked.started_ms) as units,
+        booked.units,
         grid.bucket_ms
     from booked
-    inner join ledger.charges as charge using (charge_id)
+    inner join kinds using (charge_id)
     cross join grid
-    left join catalog.states as states on charge.state = states.state
 ),
 
 spread as (
@@ -80,26 +115,22 @@ filled as (
     select
         lane_id,
         bucket,
-        state_group,
+        code,
+        position,
         sum(
             units * (
                 least(ended_ms, (bucket + 1) * bucket_ms) - greatest(started_ms, bucket * bucket_ms)
             )
         ) as amount
     from spread
-    group by lane_id, bucket, state_group
+    group by lane_id, bucket, code, position
 ),
 
+-- Of equal amounts, what comes first among the groups.
 dominant as (
-    select
-        filled.lane_id,
-        filled.bucket,
-        arg_max(
-            state_groups.code, {'amount': filled.amount, 'place': -state_groups.position}
-        ) as code
+    select lane_id, bucket, arg_max(code, 1000 * amount - position) as code
     from filled
-    inner join catalog.state_groups as state_groups using (state_group)
-    group by filled.lane_id, filled.bucket
+    group by lane_id, bucket
 ),
 
 cells as (

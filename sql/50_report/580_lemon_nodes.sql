@@ -3,12 +3,8 @@
 --
 -- grain: cluster, node_uid
 
-with parameters as (
-    select getvariable('window_end_ms') - 2419200000 as since_ms
-),
-
 -- Attempts and how many nodes they held.
-gangs as (
+with gangs as (
     select cluster, job, attempt, count(distinct node_uid) as node_count
     from staged.pods
     where role = 'worker' and node_uid is not null
@@ -23,7 +19,7 @@ singles as (
         on pod.cluster = failed.cluster and pod.node_uid = failed.node_uid
     where
         gang.node_count = 1
-        and epoch_ms(pod.bound_at) >= (select since_ms from parameters)
+        and ms_of(pod.bound_at) >= getvariable('window_end_ms') - 2419200000
     group by pod.cluster, pod.node_uid
 ),
 
@@ -56,7 +52,7 @@ stopped as (
     where
         attribution.node_uid is not null
         and taxonomy.domain = 'infra'
-        and attempt.ended_ms >= (select since_ms from parameters)
+        and attempt.ended_ms >= getvariable('window_end_ms') - 2419200000
         and attempt.ended_ms < getvariable('window_end_ms')
 ),
 
@@ -79,8 +75,8 @@ xids as (
     from staged.evidence
     where
         xid is not null
-        and epoch_ms(observed_at) >= (select since_ms from parameters)
-        and epoch_ms(observed_at) < getvariable('window_end_ms')
+        and ms_of(observed_at) >= getvariable('window_end_ms') - 2419200000
+        and ms_of(observed_at) < getvariable('window_end_ms')
     group by cluster, node_uid
 ),
 
@@ -90,8 +86,8 @@ tickets as (
     where
         kind = 'repair'
         and not is_planned
-        and epoch_ms(started_at) >= (select since_ms from parameters)
-        and epoch_ms(started_at) < getvariable('window_end_ms')
+        and ms_of(started_at) >= getvariable('window_end_ms') - 2419200000
+        and ms_of(started_at) < getvariable('window_end_ms')
     group by cluster, node_uid
 ),
 
@@ -101,8 +97,8 @@ outages as (
     inner join staged.nodes as node using (cluster, node_uid)
     where
         not outage.is_planned
-        and outage.started_ms >= epoch_ms(node.ready_at)
-        and outage.started_ms >= (select since_ms from parameters)
+        and outage.started_ms >= ms_of(node.ready_at)
+        and outage.started_ms >= getvariable('window_end_ms') - 2419200000
         and outage.started_ms < getvariable('window_end_ms')
     group by outage.cluster, outage.node_uid
 ),

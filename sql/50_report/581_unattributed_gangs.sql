@@ -24,20 +24,27 @@ with ended as (
         and attempt.ended_ms < getvariable('window_end_ms')
 ),
 
+-- Where no attempt failed so, no gang is needed.
+suspected as (
+    select *
+    from ended
+    qualify bool_or(is_failed) over (partition by cluster)
+),
+
 gangs as (
     select
         pod.cluster,
         pod.job,
         pod.attempt,
-        any_value(ended.is_failed) as is_failed,
         list_sort(list(distinct pod.node_uid)) as nodes
     from staged.pods as pod
-    inner join ended using (cluster, job, attempt)
+    semi join suspected using (cluster, job, attempt)
     where pod.role = 'worker' and pod.node_uid is not null
     group by pod.cluster, pod.job, pod.attempt
 )
 
-select cluster, job, attempt, is_failed, nodes
+select cluster, job, attempt, suspected.is_failed, gangs.nodes
 from gangs
-where len(nodes) > 1
-qualify bool_or(is_failed) over (partition by cluster, len(nodes))
+inner join suspected using (cluster, job, attempt)
+where len(gangs.nodes) > 1
+qualify bool_or(suspected.is_failed) over (partition by cluster, len(gangs.nodes))

@@ -69,21 +69,22 @@ saves as (
     group by cluster, job
 ),
 
+members as (
+    select cluster, job, attempt, count(distinct node_uid) as node_count
+    from staged.pods
+    where role = 'worker'
+    group by cluster, job, attempt
+),
+
 -- The newest gang of the job.
 gangs as (
-    select cluster, job, arg_max(nodes, attempt) as node_count, arg_max(size, attempt) as size
-    from (
-        select
-            pod.cluster,
-            pod.job,
-            pod.attempt,
-            count(distinct pod.node_uid) as nodes,
-            any_value(attempt.size) as size
-        from staged.pods as pod
-        inner join rollups.attempts as attempt using (cluster, job, attempt)
-        where pod.role = 'worker'
-        group by pod.cluster, pod.job, pod.attempt
-    )
+    select
+        cluster,
+        job,
+        arg_max(members.node_count, attempt) as node_count,
+        arg_max(attempts.size, attempt) as size
+    from members
+    inner join rollups.attempts as attempts using (cluster, job, attempt)
     group by cluster, job
 ),
 

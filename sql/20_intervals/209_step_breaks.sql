@@ -6,29 +6,35 @@
 --
 -- grain: record_id
 
--- Windows stream over a table, but not over a join.
+-- Windows stream over a table, but not over a join. Nearly all records continue the one before
+-- them: little is asked of each, and the rest is made of those that are kept. attempt_id counts
+-- from 1.
 with followed as (
     select
-        rowid + 1 as record_id,
-        attempt_id,
-        last - more_count as first,
-        ended_ms - duration_ms as started_ms,
-        ended_ms,
-        lag(attempt_id) over () as attempt_before,
+        *,
+        rowid,
+        lag(attempt_id, 1, 0) over () as attempt_before,
         lag(last) over () as last_before,
         lag(ended_ms) over () as ended_before_ms
     from intervals.step_records
 )
 
 select
-    * exclude (attempt_before),
-    coalesce(attempt_id <> attempt_before, true) as is_first
+    rowid + 1 as record_id,
+    attempt_id,
+    last - more_count as first,
+    ended_ms - duration_ms as started_ms,
+    ended_ms,
+    last_before,
+    ended_before_ms,
+    attempt_id <> attempt_before as is_first
 from followed
 where
-    attempt_before is null
-    or attempt_id <> attempt_before
-    or started_ms <> ended_before_ms
-    or first <> last_before + 1
+    not (
+        attempt_id = attempt_before
+        and ended_ms - duration_ms = ended_before_ms
+        and last - more_count = last_before + 1
+    )
 
 union all by name
 

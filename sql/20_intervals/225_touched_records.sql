@@ -2,49 +2,64 @@
 --
 -- grain: record_key
 
--- Few records are near a phase: buckets of 16 s tell which, so that few are sorted. Records that
--- are longer than a bucket are always looked at; theirs is the bucket -1.
-with near as (
+-- Few records are near a phase. In an attempt whose records do not overlap, the ends of every 128th
+-- tell which blocks of 128 can hold them, so that only the records of these are compared.
+with block_ends as (
     select
         attempt_id,
-        unnest(range(started_ms // 16384 - 1, ended_ms // 16384 + 1)) as bucket
-    from intervals.attempt_phases
-    union
-    select attempt_id, -1
-    from intervals.attempt_phases
+        rowid >> 7 as block,
+        ended_ms
+    from intervals.step_records
+    where rowid & 127 = 127
 ),
 
-near_plain as (
+plain_phases as (
     select
-        record.attempt_id,
-        2 * (record.rowid + 1) as record_key,
-        record.ended_ms - record.duration_ms as started_ms,
-        record.ended_ms
-    from intervals.step_records as record
-    semi join near
-        on
-            record.attempt_id = near.attempt_id
-            and case
-                when record.duration_ms > 16384 then -1
-                else (record.ended_ms - record.duration_ms) // 16384
-            end = near.bucket
+        phase.attempt_id,
+        phase.started_ms,
+        phase.ended_ms,
+        (pace.first_record_id - 1) >> 7 as first_block
+    from intervals.attempt_phases as phase
+    inner join intervals.attempt_pace as pace using (attempt_id)
+    where pace.record_count > 0 and not pace.is_ragged
 ),
 
-candidates as (
-    select near_plain.*
-    from near_plain
-    inner join intervals.attempt_pace as pace using (attempt_id)
-    where not pace.is_ragged
-
-    union all
-
-    select attempt_id, record_key, started_ms, ended_ms
-    from intervals.filled_records
+near as (
+    select
+        phase.attempt_id,
+        phase.started_ms,
+        phase.ended_ms,
+        unnest(
+            range(
+                coalesce(before.block + 1, phase.first_block),
+                coalesce(during.block + 1, phase.first_block) + 1
+            )
+        ) as block
+    from plain_phases as phase
+    asof left join block_ends as before
+        on phase.attempt_id = before.attempt_id and phase.started_ms >= before.ended_ms
+    asof left join block_ends as during
+        on phase.attempt_id = during.attempt_id and phase.ended_ms > during.ended_ms
 )
 
+select distinct
+    record.attempt_id,
+    2 * (record.rowid + 1) as record_key
+from intervals.step_records as record
+inner join near
+    on
+        record.rowid >> 7 = near.block
+        and record.attempt_id = near.attempt_id
+        and record.ended_ms > near.started_ms
+        and record.ended_ms - record.duration_ms < near.ended_ms
+
+union all
+
 -- Phases are disjoint: only the last one that began before the record's end can touch it.
-select record.attempt_id, record.record_key
-from candidates as record
+select
+    record.attempt_id,
+    record.record_key
+from intervals.filled_records as record
 asof join intervals.attempt_phases as phase
     on record.attempt_id = phase.attempt_id and record.ended_ms > phase.started_ms
 where phase.ended_ms > record.started_ms

@@ -103,13 +103,19 @@ with_node as (
     inner join judged using (attempt_id)
 ),
 
+-- A gang is known by the first attempt that it ran.
 gangs as (
     select
-        holder.attempt_id,
-        list(holder.node_uid order by holder.node_uid) as nodes
-    from holders as holder
-    semi join with_node on holder.lineage_id = with_node.lineage_id
-    group by holder.attempt_id
+        attempt_id,
+        min(attempt_id) over (partition by nodes) as gang
+    from (
+        select
+            holder.attempt_id,
+            list(holder.node_uid order by holder.node_uid) as nodes
+        from holders as holder
+        semi join with_node on holder.lineage_id = with_node.lineage_id
+        group by holder.attempt_id
+    )
 ),
 
 compared as (
@@ -119,8 +125,8 @@ compared as (
         lineage.lineage_id,
         lineage.world,
         lineage.config,
-        gangs.nodes,
-        list_contains(gangs.nodes, lineage.node_uid) as has_node,
+        gangs.gang,
+        any_value(holder.node_uid is not null) as has_node,
         bool_or(judged.is_slow) as is_slow
     from (
         select distinct cluster, node_uid, lineage_id, world, config from with_node
@@ -131,6 +137,11 @@ compared as (
             and lineage.world = judged.world
             and lineage.config = judged.config
     inner join gangs on judged.attempt_id = gangs.attempt_id
+    left join holders as holder
+        on
+            judged.attempt_id = holder.attempt_id
+            and lineage.cluster = holder.cluster
+            and lineage.node_uid = holder.node_uid
     left join with_node as during
         on
             lineage.cluster = during.cluster
@@ -138,14 +149,14 @@ compared as (
             and lineage.world = during.world
             and lineage.config = during.config
             and judged.attempt_id = during.attempt_id
-    where not list_contains(gangs.nodes, lineage.node_uid) or during.attempt_id is not null
+    where holder.node_uid is null or during.attempt_id is not null
     group by
         lineage.cluster,
         lineage.node_uid,
         lineage.lineage_id,
         lineage.world,
         lineage.config,
-        gangs.nodes
+        gangs.gang
 ),
 
 comparable as (

@@ -9,26 +9,38 @@ with baselines as (
     group by attempt_id, setting_id
 ),
 
--- Few are long: what else is asked of a record is asked of these.
+least_baselines as (
+    select attempt_id, 3 * min(baseline_ms) // 2 as long_ms
+    from intervals.judged_segments
+    group by attempt_id
+),
+
+-- Few are long, even against the least baseline of their attempt and in whole milliseconds: what
+-- else is asked of a record is asked of these.
 long_records as (
     select
         record.attempt_id,
         record.setting_id,
-        2 * (record.rowid + 1) as record_key,
         record.rowid + 1 as record_id,
-        2 * record.duration_ms
-        - 3 * (record.more_count + 1) * baselines.baseline_ms as half_ms
+        record.duration_ms,
+        record.more_count + 1 as position_count
     from intervals.step_records as record
-    inner join baselines using (attempt_id, setting_id)
-    where half_ms > 0
+    inner join least_baselines as least using (attempt_id)
+    where position_ms(record.duration_ms, record.more_count) >= least.long_ms
 ),
 
 judged as (
-    select record.* exclude (record_id)
+    select
+        record.attempt_id,
+        record.setting_id,
+        2 * record.record_id as record_key,
+        2 * record.duration_ms - 3 * record.position_count * baselines.baseline_ms as half_ms
     from long_records as record
+    inner join baselines using (attempt_id, setting_id)
     inner join intervals.attempt_pace as pace using (attempt_id)
     where
-        not pace.is_ragged
+        half_ms > 0
+        and not pace.is_ragged
         and record.record_id >= pace.first_record_id + getvariable('warmup_rows')
 
     union all

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import zlib
+from abc import abstractmethod
 from typing import IO, Any, cast
 
 import zstandard
@@ -84,9 +85,9 @@ class _Unpacking(io.RawIOBase):
             self._damage = error
             raise
 
+    @abstractmethod
     def _unpack(self, buffer: memoryview) -> int:
         """Fills the buffer; returns 0 only at the end."""
-        raise NotImplementedError
 
 
 class _Gzip(_Unpacking):

@@ -126,7 +126,7 @@ filled as (
     group by lane_id, bucket, code, position
 ),
 
--- Of equal amounts, what comes first among the groups.
+-- Of equal amounts, what comes first among the groups, whose positions are below 1000.
 dominant as (
     select lane_id, bucket, arg_max(code, 1000 * amount - position) as code
     from filled

@@ -3,8 +3,12 @@
 --
 -- grain: cluster, node_uid
 
+with parameters as (
+    select getvariable('window_end_ms') - 2419200000 as since_ms
+),
+
 -- Attempts and how many nodes they held.
-with gangs as (
+gangs as (
     select cluster, job, attempt, count(distinct node_uid) as node_count
     from staged.pods
     where role = 'worker' and node_uid is not null
@@ -19,7 +23,7 @@ singles as (
         on pod.cluster = failed.cluster and pod.node_uid = failed.node_uid
     where
         gang.node_count = 1
-        and ms_of(pod.bound_at) >= getvariable('window_end_ms') - 2419200000
+        and ms_of(pod.bound_at) >= (select since_ms from parameters)
     group by pod.cluster, pod.node_uid
 ),
 
@@ -52,7 +56,7 @@ stopped as (
     where
         attribution.node_uid is not null
         and taxonomy.domain = 'infra'
-        and attempt.ended_ms >= getvariable('window_end_ms') - 2419200000
+        and attempt.ended_ms >= (select since_ms from parameters)
         and attempt.ended_ms < getvariable('window_end_ms')
 ),
 
@@ -75,7 +79,7 @@ xids as (
     from staged.evidence
     where
         xid is not null
-        and ms_of(observed_at) >= getvariable('window_end_ms') - 2419200000
+        and ms_of(observed_at) >= (select since_ms from parameters)
         and ms_of(observed_at) < getvariable('window_end_ms')
     group by cluster, node_uid
 ),
@@ -86,7 +90,7 @@ tickets as (
     where
         kind = 'repair'
         and not is_planned
-        and ms_of(started_at) >= getvariable('window_end_ms') - 2419200000
+        and ms_of(started_at) >= (select since_ms from parameters)
         and ms_of(started_at) < getvariable('window_end_ms')
     group by cluster, node_uid
 ),
@@ -98,7 +102,7 @@ outages as (
     where
         not outage.is_planned
         and outage.started_ms >= ms_of(node.ready_at)
-        and outage.started_ms >= getvariable('window_end_ms') - 2419200000
+        and outage.started_ms >= (select since_ms from parameters)
         and outage.started_ms < getvariable('window_end_ms')
     group by outage.cluster, outage.node_uid
 ),

@@ -10,7 +10,7 @@ from goodput._resources import resource_dir
 from goodput.errors import GoodputError
 
 _NUMBERED = re.compile(r"\d+_(?P<name>.+)")
-_KEYS = "grain|day|severity|label|kind|sorted by|sharded by|stored as runs"
+_KEYS = "grain|day|severity|label|kind|sorted by|sharded by|stored as runs|stored as numbers"
 _KEY = re.compile(rf"--\s*(?P<key>{_KEYS}):\s*(?P<value>.+?)\s*\Z")
 
 

@@ -14,6 +14,8 @@ from goodput.errors import GoodputError
 from goodput.warehouse.models import Model
 
 _ROWS_PER_SHARD = 3_000_000
+_COMPRESSIONS = {"stored as runs": "rle", "stored as numbers": "bitpacking"}
+"""Keys of a header that list columns, and how these are stored."""
 _VARIABLES = ("shard_first", "shard_last", "shard_first_job", "shard_last_job")
 
 
@@ -37,18 +39,22 @@ def make_sharded(con: duckdb.DuckDBPyConnection, model: Model, rows: int) -> Non
 
 
 def _declared_columns(con: duckdb.DuckDBPyConnection, model: Model) -> str:
-    """Columns with their types; those of `-- stored as runs` are kept as runs of equal values.
+    """Columns with their types, and the compression that the header names for them.
 
     DuckDB else tries every compression on every column, which shows where rows are many.
     """
     columns = con.execute(f"describe {model.sql}").fetchall()
-    runs = model.listed("stored as runs")
-    if unknown := set(runs) - {name for name, *_ in columns}:
+    chosen = {
+        name: compression
+        for key, compression in _COMPRESSIONS.items()
+        for name in model.listed(key)
+    }
+    if unknown := set(chosen) - {name for name, *_ in columns}:
         raise GoodputError(
             f"the header of {model.path.name} names {min(unknown)}, which it has not"
         )
     return ", ".join(
-        f"{quoted(name)} {kind}" + (" using compression rle" if name in runs else "")
+        f"{quoted(name)} {kind}" + (f" using compression {chosen[name]}" if name in chosen else "")
         for name, kind, *_ in columns
     )
 

@@ -9,6 +9,7 @@
 -- grain: row
 -- sharded by: attempt_id
 -- stored as runs: attempt_id, more_count, setting_id
+-- stored as numbers: last, ended_ms
 
 with settled as (
     select *, 0 as setting_id

@@ -131,7 +131,8 @@ def made(tmp_path):
         folder.mkdir()
         path = folder / "100_steady.sql"
         path.write_text(
-            f"-- Rows.\n--\n{header}\n\nselect range % 7 as odd, range as step from range(5000)"
+            f"-- Rows.\n--\n{header}\n\nselect range % 7 as odd, range // 1000 as slow, range as step"
+            " from range(5000)"
         )
         with duckdb.connect(tmp_path / "made.duckdb") as con:
             con.execute("create schema staged")
@@ -146,8 +147,13 @@ def made(tmp_path):
     return made
 
 
-def test_columns_are_stored_as_runs_where_the_header_says_so(made):
-    assert made("-- stored as runs: odd") == {"odd": "RLE", "step": "BitPacking"}
+def test_columns_are_stored_as_duckdb_finds_best(made):
+    assert made("-- day: none") == {"odd": "BitPacking", "slow": "RLE", "step": "BitPacking"}
+
+
+def test_columns_are_stored_as_the_header_says_and_not_as_duckdb_would(made):
+    header = "-- stored as runs: odd\n-- stored as numbers: slow"
+    assert made(header) == {"odd": "RLE", "slow": "BitPacking", "step": "BitPacking"}
 
 
 def test_a_header_cannot_name_a_column_that_is_not_there(made):

@@ -82,21 +82,22 @@ _SUMS = f"""
     order by gpu_hours desc, spent_on
 """
 
-_INTERRUPTIONS = """
-    select
-        job, attempt, "at" as occurred_at, outcome, class, domain, confidence, confidence_terms,
-        competing, node_uid, rule, incident, caused_by, caused_by_job, caused_by_attempt,
-        lost_gpu_ms / 3600000.0 as lost_gpu_hours
-    from ledger.interruptions
-    where {filter} and ($attempt::integer is null or attempt = $attempt)
-    order by occurred_at, job, attempt
-"""
-
 _NODE_NAME = """coalesce((
         select any_value(node.name)
         from staged.nodes as node
         where node.cluster = {0}.cluster and node.node_uid = {0}.node_uid
     ), {0}.node_uid) as node_name"""
+
+_INTERRUPTIONS = f"""
+    select
+        job, attempt, "at" as occurred_at, outcome, class, domain, confidence, confidence_terms,
+        competing, node_uid, {_NODE_NAME.format("interruptions")},
+        rule, incident, caused_by, caused_by_job, caused_by_attempt,
+        lost_gpu_ms / 3600000.0 as lost_gpu_hours
+    from ledger.interruptions
+    where {{filter}} and ($attempt::integer is null or attempt = $attempt)
+    order by occurred_at, job, attempt
+"""
 
 _EVIDENCE = f"""
     select

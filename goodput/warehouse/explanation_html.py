@@ -19,6 +19,7 @@ _INTERRUPTION = (
     "outcome",
     "class",
     "confidence",
+    "node_name",
     "rule",
     "competing",
     "caused_by",
@@ -31,6 +32,7 @@ _EVIDENCE = (
     "value",
     "role",
     "class",
+    "node_name",
     "origin",
     "origin_line",
 )
@@ -47,6 +49,8 @@ _TIMELINE = (
 )
 _LAST_LOOK = ("job", "attempt", "root", "looked_at")
 _OUTAGE = ("started_at", "ended_at", "gpu", "class", "planned", "action", "lost_gpu_hours")
+_CONDITION = ("started_at", "ended_at", "type", "status", "reason", "gpu", "class")
+_INCIDENT = ("started_at", "class", "topology", "nodes", "jobs", "lost_gpu_hours")
 _SLOW = (
     "started_at",
     "ended_at",
@@ -54,9 +58,11 @@ _SLOW = (
     "attempt",
     "class",
     "confidence",
+    "node_name",
     "median_ms",
     "baseline_ms",
 )
+_SUSPICION = ("gangs_with", "slow_with", "gangs_without", "slow_without", "p_value")
 
 
 def explanation_html(found: Explanation) -> str:
@@ -75,20 +81,23 @@ def explanation_html(found: Explanation) -> str:
 
 
 def _losses(found: Explanation) -> Iterator[Markup]:
-    if found.interruptions:
-        yield html("b", "Interruptions")
-        yield html_table(found.interruptions, _INTERRUPTION)
-    for row in found.interruptions:
-        name = f"Evidence: {row['job']}/{row['attempt']}, {len(row['evidence'])} observations"
-        yield _folded(name, row["evidence"], _EVIDENCE)
     for title, rows, columns in (
-        ("Logs were looked at last", found.last_looks, _LAST_LOOK),
+        ("Interruptions", found.interruptions, _INTERRUPTION),
         ("Outages", found.outages, _OUTAGE),
+        ("Incidents", found.incidents, _INCIDENT),
         ("Slow steps", found.slow_segments, _SLOW),
+        ("Suspected of slow steps", found.suspicions, _SUSPICION),
+        ("Logs were looked at last", found.last_looks, _LAST_LOOK),
     ):
         if rows:
             yield html("b", title)
             yield html_table(rows, columns)
+    for row in found.interruptions:
+        name = f"Evidence: {row['job']}/{row['attempt']}, {len(row['evidence'])} observations"
+        yield _folded(name, row["evidence"], _EVIDENCE)
+    for row in found.outages:
+        name = f"Conditions: outage of {row['started_at']}, {len(row['conditions'])} of them"
+        yield _folded(name, row["conditions"], _CONDITION)
 
 
 def _folded(title: str, rows: list[Row], columns: tuple[str, ...]) -> Markup:

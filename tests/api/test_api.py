@@ -188,6 +188,24 @@ def test_an_explanation_shows_its_losses_and_folds_its_evidence(lake):
     assert "<th>lost gpu hours</th>" in page
 
 
+def test_an_explanation_of_a_node_names_it_and_shows_the_conditions_of_its_outages(lake):
+    [(node, name)] = lake.sql(
+        "select outage.node_uid, node.name from ledger.outages as outage"
+        " join staged.nodes as node using (cluster, node_uid)"
+        " where outage.node_uid in (select node_uid from ledger.interruptions)"
+        " and not outage.planned order by outage.started_ms limit 1"
+    ).rows()
+    found = lake.explain(node)
+    page = found._repr_html_()
+
+    assert {row["node_name"] for row in found.interruptions} == {name}
+    assert page.count(f"<td>{name}</td>") >= len(found.interruptions) > 0
+    for outage in found.outages:
+        told = f"outage of {outage['started_at']}, {len(outage['conditions'])} of them</summary>"
+        assert told in page
+    assert "<b>Outages</b>" in page
+
+
 def test_names_of_a_hostile_cluster_are_text_everywhere(folder, tmp_path):
     copy = shutil.copytree(folder, tmp_path / "lake")
     with connect(copy / "warehouse.duckdb") as con:

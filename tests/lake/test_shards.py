@@ -131,8 +131,8 @@ def made(tmp_path):
         folder.mkdir()
         path = folder / "100_steady.sql"
         path.write_text(
-            f"-- Rows.\n--\n{header}\n\nselect range % 7 as odd, range // 1000 as slow, range as step"
-            " from range(5000)"
+            f"-- Rows.\n--\n{header}\n\n"
+            "select range % 7 as odd, range // 1000 as slow, range as step from range(5000)"
         )
         with duckdb.connect(tmp_path / "made.duckdb") as con:
             con.execute("create schema staged")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from goodput.lake import Lake
-from goodput.sources.artefact import quarantine_row
+from goodput.sources.artefact import Problem, quarantine_row
 from goodput.sources.dump import FileReport
+from goodput.sources.earlier_problems import EarlierProblems
 from goodput.sources.publisher import QUARANTINE, Publisher, Rows, Taken
 from goodput.sources.typed import table_and_kind
+
+_FROM = "dump"
 
 # What a file of a typed table is taken for by its content alone.
 _UNKNOWN = ("log", "binary")
@@ -33,20 +36,34 @@ def take_dump(
         reports: as `collect_files` gives them, one file at a time.
         say: told one line per file.
     """
-    publisher = Publisher(lake, "dump", lambda: now, cluster=cluster)
+    publisher = Publisher(lake, _FROM, lambda: now, cluster=cluster)
     typed_folders: dict[str, None] = {}
     with closing(publisher):
+        earlier = EarlierProblems(lake, cluster, _FROM)
+        publisher.tell = earlier.meet
         for report, tables in reports:
             before = publisher.quarantined
             typed = table_and_kind(Path(report.file).name)[0]
             if typed and report.format in _UNKNOWN:
                 typed_folders[str(Path(report.file).parent)] = None
                 report, tables = _refused(report.file, cluster, typed)  # noqa: PLW2901
+            _meet(earlier, report.file, tables.get(QUARANTINE, ()))
             publisher.take(tables, report.file)
             publisher.check()
             say(_sentence(report, publisher.quarantined - before))
+        publisher.settle(earlier.rows(now))
         publisher.flush()
     return replace(publisher.taken, typed_folders=tuple(typed_folders))
+
+
+def _meet(earlier: EarlierProblems, file: str, refused: Sequence[dict[str, Any]]) -> None:
+    """Notes what is wrong with a file; what is wrong with it as a whole belongs to no table."""
+    earlier.read(file)
+    for row in refused:
+        place = row["row_number"], row["column_name"], row["value"], row["reason"]
+        earlier.meet(file, row["table_name"], [Problem(*place)])
+        if row["table_name"] is None:
+            earlier.cut(file)
 
 
 def _refused(

@@ -1,4 +1,4 @@
-"""Problems of earlier imports that a file, read again, has no more: rows of raw.quarantine."""
+"""Problems that a file had earlier and, read again, has no more: rows of raw.quarantine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAST = f"""
         cleared_at is not null as is_cleared,
         ingested_from is not distinct from $origin as is_ours
     from raw.{QUARANTINE}
-    where cluster = $cluster and file in (select unnest($files))
+    where cluster = $cluster and ($files is null or list_contains($files, file))
     qualify row_number() over (
         partition by {", ".join(_KEY)}, ingested_from
         order by coalesce(again_at, cleared_at) desc nulls last
@@ -33,12 +33,14 @@ _LAST = f"""
 class EarlierProblems:
     """What the lake knows to be wrong with the files of one place, and what of it is so again."""
 
-    def __init__(self, lake: Lake, cluster: str, origin: str, files: Iterable[str]) -> None:
+    def __init__(
+        self, lake: Lake, cluster: str, origin: str, files: Iterable[str] | None = None
+    ) -> None:
         """Asks the lake.
 
         Args:
             origin: the place, as the rows name it that were read from there.
-            files: the names of its files.
+            files: the names of its files; None stands for all.
         """
         # Another place may have the same problem, and the lake holds each row once: there, ours is
         # not told yet, which is as if it had been cleared.
@@ -47,7 +49,8 @@ class EarlierProblems:
         self._whole: set[str] = set()
         snapshot = lake.snapshot()
         if QUARANTINE in snapshot.tables:
-            asked = {"cluster": cluster, "origin": origin, "files": list(files)}
+            names = None if files is None else list(files)
+            asked = {"cluster": cluster, "origin": origin, "files": names}
             for row in snapshot.ask(QUARANTINE, _LAST, asked):
                 is_open = row["is_ours"] and not row["is_cleared"]
                 self._is_cleared[tuple(row[name] for name in _KEY)] = not is_open
@@ -56,11 +59,13 @@ class EarlierProblems:
         """Notes that a file is read from its start."""
         self._whole.add(file)
 
-    def meet(self, file: str, table: str, problems: Iterable[Problem]) -> None:
+    def cut(self, file: str) -> None:
+        """Notes that a file was not read to its end: the rest may be as it was."""
+        self._whole.discard(file)
+
+    def meet(self, file: str, table: str | None, problems: Iterable[Problem]) -> None:
         """Notes what is wrong with a file this time."""
         for problem in problems if self._is_cleared else ():
-            if problem.row_number is None or problem.ends_file:
-                self._whole.discard(file)  # not read to its end: the rest may be as it was
             told = (problem.column, problem.value, problem.reason)
             safe = (None if text is None else redact(text) for text in told)
             key = (file, problem.row_number, table, *safe)

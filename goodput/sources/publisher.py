@@ -57,6 +57,7 @@ class Publisher:
         rows_taken: good rows, whether the lake had them or not.
         rows_added: rows by table that the lake did not have, up to the last flush.
         quarantined: problems so far, whether the lake had them already or not.
+        tell: called with the source, the table and the problems of rows that are refused.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Publisher:
         self.rows_taken = 0
         self.rows_added: dict[str, int] = {}
         self.quarantined = 0
+        self.tell: Callable[[str, str, Sequence[Problem]], None] = lambda *_: None
         self._lake = lake
         self._from = ingested_from
         self._clock = clock
@@ -131,6 +133,7 @@ class Publisher:
     def refuse(self, file: str, table: str, problems: Sequence[Problem]) -> None:
         """Takes what could not be read as rows of a table."""
         if problems:
+            self.tell(file, table, problems)
             self.take_columns(QUARANTINE, _quarantined(self._cluster, file, table, problems))
 
     def settle(self, rows: Sequence[dict[str, Any]]) -> None:
@@ -178,7 +181,9 @@ class Publisher:
         unchecked, self._unchecked, self._unchecked_rows = self._unchecked, {}, 0
         for table in sorted(filter(unchecked.get, unchecked), key=lambda name: name == self._last):
             sources = [source for source, _ in unchecked[table]]
-            problems = check_rows(self.con, table, [row for _, row in unchecked[table]], sources)
+            # A problem names its file; where it is from tells whose look may clear it.
+            origins = [self._from] * len(sources) if table == QUARANTINE else sources
+            problems = check_rows(self.con, table, [row for _, row in unchecked[table]], origins)
             self.add(table, CHECKED)
             by_source: dict[str, list[Problem]] = {}
             for problem in problems:

@@ -88,6 +88,7 @@ def import_files(lake: Lake, path: str | Path, *, cluster: str = DEFAULT_CLUSTER
     publisher = Publisher(lake, place, lambda: None, cluster=cluster)
     with closing(publisher):
         earlier = EarlierProblems(lake, cluster, place, [file.name for file, _, _ in files])
+        publisher.tell = earlier.meet
         importer = _Importer(publisher, cluster, result, earlier)
         for file, table, kind in files:
             importer.take(file, table, kind)
@@ -147,12 +148,14 @@ class _Importer:
             judged = judge(self._con, spec, block, self._cluster)
             self._publisher.add(table, judged.rows)
             self._publisher.refuse(file.name, table, judged.problems)
-            self._earlier.meet(file.name, table, judged.problems)
             taken += judged.rows.height
             problems += len(judged.problems)
             unknown |= set(judged.unknown_columns)
             first = first or next(iter(judged.problems), None)
+            if any(problem.row_number is None for problem in judged.problems):
+                self._earlier.cut(file.name)
             if any(problem.ends_file for problem in judged.problems):
+                self._earlier.cut(file.name)
                 break
         self._result.rows_taken[table] = self._result.rows_taken.get(table, 0) + taken
         if unknown:

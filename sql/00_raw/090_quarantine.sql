@@ -1,7 +1,7 @@
 -- What could not be taken: the file, where in it, what stood there, and why it was refused.
 --
--- A problem that `goodput import` does not find any more in the same file gets a row with `cleared_at`, and one
--- with `again_at` if it comes back; the view `quarantine` shows those that are open.
+-- A problem that `goodput import` or `collect dump` does not find any more in the same file gets a row with
+-- `cleared_at`, and one with `again_at` if it comes back; the view `quarantine` shows those that are open.
 --
 -- grain: row
 

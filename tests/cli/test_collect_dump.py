@@ -1,6 +1,8 @@
 import gzip
 import json
 
+import pytest
+
 NODE = {
     "apiVersion": "v1",
     "kind": "Node",
@@ -105,3 +107,28 @@ def test_files_of_typed_tables_are_left_to_import(goodput, tmp_path):
     ]
     assert count(goodput, "kube_objects") == 1
     assert count(goodput, "log_steps") == 0
+
+
+@pytest.mark.usefixtures("models")
+def test_what_a_file_brings_no_more_is_closed_and_opens_again_with_it(goodput, tmp_path):
+    whole = json.dumps(NODE)
+    nameless = json.dumps({**NODE, "kind": None})
+    dump, other = tmp_path / "node.json", tmp_path / "other.json"
+    other.write_text(nameless)
+
+    def taken(text):
+        dump.write_text(text)
+        goodput("collect", "dump", dump)
+        shown = "select file[-10:] as file, column_name from quarantine order by all"
+        return goodput("query", "-o", "csv", shown).stdout.split()[1:]
+
+    goodput("collect", "dump", other)
+    wrong = ["/node.json,kind", "other.json,kind"]
+    assert taken(nameless) == wrong
+    assert taken(whole) == wrong[1:]
+    assert taken(nameless) == wrong
+    # A file that was not read to its end may still be as it was.
+    assert taken("") == [wrong[0], "/node.json,", wrong[1]]
+    assert taken(whole) == wrong[1:]
+    turns = "select count(cleared_at), count(again_at), count(*) from raw.quarantine"
+    assert goodput("query", "-o", "csv", turns).stdout.split()[1] == "3,1,7"

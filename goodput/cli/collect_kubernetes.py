@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from goodput._memory import without_cycle_search
 from goodput.cli.common import Context, say
 from goodput.cli.live_options import ClusterPart, cluster_options
 from goodput.errors import CheckFailed, SourceUnreachable, UsageError
@@ -45,14 +46,16 @@ def kubernetes(
     if watch and strict:
         raise UsageError("--strict is about one look; leave it out with --watch")
     cluster = cluster or context.settings.cluster
-    # Another process signs in, which takes half a second: the rest is loaded meanwhile.
-    with ThreadPoolExecutor(1) as aside:
+    # Another process signs in, which takes half a second: the rest is loaded and read meanwhile.
+    with ThreadPoolExecutor(1) as aside, without_cycle_search():
         opening = aside.submit(part.open)
+        from goodput.contract import raw_tables
         from goodput.sources.kube_namespaces import doubtful_namespaces
         from goodput.sources.kube_snapshot import take_kubernetes
         from goodput.texts import counted
 
         lake = context.open_lake(create=True)
+        raw_tables()
         api = opening.result()
     try:
         for doubt in doubtful_namespaces(api, part.scope.namespaces):

@@ -15,10 +15,10 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kubernetes import client, config
-from kubernetes.client.rest import should_bypass_proxies
+if TYPE_CHECKING:
+    from kubernetes import client
 
 
 class _Noted(logging.Handler):
@@ -42,6 +42,8 @@ def sign_in(kubeconfig: str, context: str) -> dict[str, Any]:
     Raises:
         Exception: there is no way in; the package, its YAML and sign-in programs raise anything.
     """
+    from kubernetes import client, config
+
     home = Path.home() / ".kube" / "config"
     named = kubeconfig or os.environ.get("KUBECONFIG", "")
     settings = client.Configuration()
@@ -63,6 +65,8 @@ def sign_in(kubeconfig: str, context: str) -> dict[str, Any]:
 
 
 def _told(settings: client.Configuration) -> dict[str, Any]:
+    from kubernetes.client.rest import should_bypass_proxies
+
     schemes: Any = settings.auth_settings()
     headers = [scheme["value"].strip() for scheme in schemes.values()]
     around = should_bypass_proxies(settings.host, no_proxy=settings.no_proxy or "")
@@ -95,6 +99,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    # What ends at once needs no search for cycles: it took a fifth of the time.
+    # What ends at once needs no search for cycles, neither while it loads nor at its end: it took
+    # a fifth of the time.
+    gc.disable()
     atexit.register(gc.freeze)
     main()

@@ -12,7 +12,11 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from goodput._memory import give_freed_blocks_back, without_cycle_search
+from goodput._memory import (
+    give_file_pages_back,
+    give_freed_blocks_back,
+    without_cycle_search,
+)
 from goodput.errors import SourceUnreachable, UsageError
 from goodput.lake import Lake
 from goodput.sources.artefact import Row
@@ -27,7 +31,7 @@ from goodput.sources.publisher import Publisher, Taken
 
 _SOURCE = "kubernetes"
 # Bodies are long: a full page of objects does not wait for another one.
-_CHECK_ROWS, _CHECK_OBJECTS = 1_000, 250
+_CHECK_ROWS, _CHECK_OBJECTS = 2_500, 250
 _PUBLISH_ROWS = 5_000
 # So few rows are one thread's work, and each thread holds memory of its own. What a statement frees
 # goes back at once: kept for the next one, as DuckDB does with half a GB, it would be 10 MB.
@@ -147,6 +151,7 @@ def open_publisher(lake: Lake, cluster: str, clock: Callable[[], datetime]) -> P
     )
     for setting in _SMALL_SESSION:
         publisher.con.execute(f"set {setting}")
+    give_file_pages_back()
     return publisher
 
 

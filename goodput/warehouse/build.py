@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from uuid import uuid4
@@ -26,9 +27,10 @@ from goodput.contract import raw_table
 from goodput.errors import GoodputError, NoData, UsageError
 from goodput.lake import Lake, Snapshot
 from goodput.texts import counted, did_you_mean
-from goodput.warehouse.catalog_tables import load_catalog
+from goodput.warehouse.catalog_tables import load_catalog, make_signature_macros
 from goodput.warehouse.checks import CHECKS, CheckResult, run_checks
 from goodput.warehouse.connection import connect
+from goodput.warehouse.emptiness import EmptyTables
 from goodput.warehouse.estimates import fill_intervals
 from goodput.warehouse.gathering import gather
 from goodput.warehouse.halves import LEDGER, book_halves
@@ -47,6 +49,8 @@ MEMORY = "1500MB"
 """What a build holds in memory before it spills to disk, unless GOODPUT_MEMORY says otherwise."""
 
 _STEP_TABLES = ("steps", "log_steps")
+_ROWS_OF_A_GROUP = 122_880
+"""DuckDB hands out work by groups of so many rows: with fewer, more threads do not pay."""
 _LARGEST_PARAMETER = 1_000_000_000
 _SCRATCH = ".warehouse.duckdb."
 _SCRATCH_SECONDS = 24 * 3600
@@ -180,35 +184,54 @@ def _build_into(
 ) -> list[CheckResult]:
     models = find_models()
     snapshot = lake.snapshot()
+    if snapshot.rows(snapshot.tables) <= _ROWS_OF_A_GROUP:
+        con.execute("set threads = 1")
     load_catalog(con)
     set_variables(con, window, as_of, params)
     load_macros(con)
     record_build(con, lake, snapshot, params)
-    for schema, members in groupby(models, key=lambda model: model.schema):
+    empty = EmptyTables(models)
+    make = partial(_make, con, snapshot=snapshot, as_of=as_of, empty=empty)
+    made = (model for model in models if model.schema != CHECKS)
+    for schema, members in groupby(made, key=lambda model: model.schema):
         if schema == LEDGER:
-            book_halves(con, models, lambda model: _make(con, model, snapshot, as_of))
+            book_halves(con, models, make)
         con.execute(f"create schema if not exists {schema}")
         for model in members:
-            _make(con, model, snapshot, as_of)
+            make(model)
         if schema == RAW:
             con.execute(open_quarantine_sql(as_of))
+            empty.note("main.quarantine", is_empty="raw.quarantine" in empty)
         if schema == OBSERVED:
-            gather(con, models)
+            gather(con, models, empty)
+            make_signature_macros(con, have_lines="gathered.evidence" not in empty)
         if schema == METRICS:
             fill_intervals(con)
-    return run_checks(con, models)
+    return run_checks(con, models, empty)
 
 
 def _make(
-    con: duckdb.DuckDBPyConnection, model: Model, snapshot: Snapshot, as_of: datetime
+    con: duckdb.DuckDBPyConnection,
+    model: Model,
+    *,
+    snapshot: Snapshot,
+    as_of: datetime,
+    empty: EmptyTables,
 ) -> None:
+    has_nothing = empty.imply(model)
     try:
         if model.schema == RAW:
-            con.execute(raw_view_sql(raw_table(model.name), snapshot.files(model.name), as_of))
+            files = snapshot.files(model.name)
+            con.execute(raw_view_sql(raw_table(model.name), files, as_of))
+            has_nothing = not files
         elif "sharded by" in model.keys:
             make_sharded(con, model, snapshot.rows(_STEP_TABLES))
-        elif model.schema != CHECKS:
+        elif model.is_view:
             con.execute(model.definition)
+        elif has_nothing:
+            empty.make(con, model)
+        else:
+            has_nothing = con.execute(model.definition).fetchall() == [(0,)]
     except duckdb.OutOfMemoryException:
         raise GoodputError(
             f"the model {model.table} needs more memory than the build may use; set GOODPUT_MEMORY"
@@ -216,6 +239,7 @@ def _make(
         ) from None
     except duckdb.Error as error:
         raise GoodputError(f"the model {model.table} failed: {error}") from error
+    empty.note(model.table, is_empty=has_nothing)
 
 
 def load_macros(con: duckdb.DuckDBPyConnection) -> None:

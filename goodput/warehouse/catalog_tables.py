@@ -12,7 +12,7 @@ from goodput.warehouse.connection import in_a_sentence
 
 
 def load_catalog(con: duckdb.DuckDBPyConnection) -> None:
-    """Makes catalog.<file> of every CSV, in file order, and the macros over log signatures."""
+    """Makes catalog.<file> of every CSV, in file order."""
     shipped, *own = catalog_folders()
     con.execute("create schema if not exists catalog")
     for path in sorted(shipped.glob("*.csv")):
@@ -28,7 +28,6 @@ def load_catalog(con: duckdb.DuckDBPyConnection) -> None:
         for name, key in CATALOG_KEYS.items():
             if (folder / f"{name}.csv").is_file():
                 _lay_over(con, name, key, folder / f"{name}.csv")
-    _make_signature_macros(con)
 
 
 def _lay_over(con: duckdb.DuckDBPyConnection, name: str, key: tuple[str, ...], path: Path) -> None:
@@ -51,13 +50,23 @@ def _lay_over(con: duckdb.DuckDBPyConnection, name: str, key: tuple[str, ...], p
         ) from None
 
 
-def _make_signature_macros(con: duckdb.DuckDBPyConnection) -> None:
+def make_signature_macros(con: duckdb.DuckDBPyConnection, *, have_lines: bool = True) -> None:
     """log_signature(line): id of the first match; signature_code(id, line): the code in the line.
 
     The expressions are spelled out from log_signatures.csv, since DuckDB compiles a regular
     expression once only when it is a constant. No signature matches an empty text, so what is
     extracted tells: regexp_matches() compiles each expression once more, for the optimizer.
+
+    Args:
+        have_lines: whether there are lines to match. Without, the macros are there and give null:
+            to compile some hundred expressions is a good part of a small build.
     """
+    signature, code = _signature_cases(con) if have_lines else ("null::varchar", "null::varchar")
+    con.execute(f"create or replace macro log_signature(line) as {signature}")
+    con.execute(f"create or replace macro signature_code(signature, line) as {code}")
+
+
+def _signature_cases(con: duckdb.DuckDBPyConnection) -> tuple[str, str]:
     signatures = con.sql(
         "select id, regex, class from catalog.log_signatures order by precedence, catalog_order"
     ).fetchall()
@@ -70,8 +79,7 @@ def _make_signature_macros(con: duckdb.DuckDBPyConnection) -> None:
         for name, regex, looked_up_in in signatures
         if looked_up_in.endswith(".csv")
     )
-    con.execute(f"create macro log_signature(line) as case {matches} end")
-    con.execute(f"create macro signature_code(signature, line) as case signature {codes} end")
+    return f"case {matches} end", f"case signature {codes} end"
 
 
 def _literal(text: str) -> str:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import duckdb
 
 from goodput.errors import GoodputError
+from goodput.warehouse.emptiness import EmptyTables
 from goodput.warehouse.models import Model
 
 CHECKS = "checks"
+_ROWS_TOGETHER = 100_000
+"""Tables up to this size are looked at in one statement, since most of what each costs is its
+planning; larger ones one by one, since what they need in memory would add up."""
 
 
 @dataclass(frozen=True)
@@ -34,31 +39,45 @@ def outcome_words(total: int, failed: int, warned: int) -> str:
     return f"{held} of {total} checks hold" + (f", {warned} warn" if warned else "")
 
 
-def run_checks(con: duckdb.DuckDBPyConnection, models: list[Model]) -> list[CheckResult]:
+def run_checks(
+    con: duckdb.DuckDBPyConnection, models: list[Model], empty: EmptyTables
+) -> list[CheckResult]:
     """Runs every check; stores what broke as checks.<name> and the outcome as checks.summary."""
-    con.execute(f"create schema if not exists {CHECKS}")
-    for model in _checks(models):
-        try:
-            con.execute(f"create or replace table {model.table} as\n{model.sql}")
-        except duckdb.Error as error:
-            raise GoodputError(f"the check {model.name} failed to run: {error}") from error
-    results = [_outcome(con, model, model.table) for model in _checks(models)]
+    con.execute(f"create schema {CHECKS}")
+    results = [_store_check(con, model, empty) for model in _checks(models)]
     results += _check_grains(con, models)
     con.execute(
-        "create or replace table checks.summary "
+        "create table checks.summary "
         "(name varchar, severity varchar, row_count bigint, description varchar)"
     )
-    con.executemany(
-        "insert into checks.summary values (?, ?, ?, ?)",
-        [[r.name, r.severity, r.rows, r.description] for r in results],
+    columns = zip(*((r.name, r.severity, r.rows, r.description) for r in results), strict=True)
+    # One statement: to insert row by row costs as much as all the checks.
+    con.execute(
+        "insert into checks.summary select unnest(?), unnest(?), unnest(?), unnest(?)",
+        [list(column) for column in columns],
     )
     return results
 
 
 def repeat_checks(con: duckdb.DuckDBPyConnection, models: list[Model]) -> list[CheckResult]:
     """Runs every check again over a warehouse that is open for reading, storing nothing."""
-    results = [_outcome(con, model, f"({_statement(model)})") for model in _checks(models)]
+    results = [
+        _outcome(model, _count(con, f"select count(*) from ({_statement(model)})"))
+        for model in _checks(models)
+    ]
     return results + _check_grains(con, models)
+
+
+def _store_check(con: duckdb.DuckDBPyConnection, model: Model, empty: EmptyTables) -> CheckResult:
+    rows = 0
+    try:
+        if empty.imply(model):
+            empty.make(con, model)
+        else:
+            rows = _count(con, model.definition)
+    except duckdb.Error as error:
+        raise GoodputError(f"the check {model.name} failed to run: {error}") from error
+    return _outcome(model, rows)
 
 
 def _checks(models: Iterable[Model]) -> list[Model]:
@@ -75,30 +94,44 @@ def _statement(model: Model) -> str:
     return model.sql.rstrip().removesuffix(";") + "\n"
 
 
-def _outcome(con: duckdb.DuckDBPyConnection, model: Model, rows_of: str) -> CheckResult:
-    rows = con.sql(f"select count(*) from {rows_of}").fetchall()[0][0]
+def _outcome(model: Model, rows: int) -> CheckResult:
     return CheckResult(model.name, model.keys.get("severity", "error"), rows, model.description)
 
 
+def _count(con: duckdb.DuckDBPyConnection, statement: str) -> int:
+    """The number that a statement gives: what it counts, or how many rows it stored."""
+    [(rows,)] = con.execute(statement).fetchall()
+    return int(rows)
+
+
 def _check_grains(con: duckdb.DuckDBPyConnection, models: list[Model]) -> list[CheckResult]:
-    # Rows that were deleted still count here, so a size is never too small. Most tables of a small
-    # fleet are empty, and a statement for each of them would show.
+    # Rows that were deleted still count here, so a size is never too small.
     sizes = dict(
         con.sql(
             "select schema_name || '.' || table_name, estimated_size from duckdb_tables()"
         ).fetchall()
     )
-    return [_check_grain(con, model, sizes.get(model.table)) for model in _with_grain(models)]
+    graded = [(model, sizes.get(model.table, math.inf)) for model in _with_grain(models)]
+    small = [model for model, size in graded if 1 < size <= _ROWS_TOGETHER]
+    large = [model for model, size in graded if size > _ROWS_TOGETHER]
+    repeated: dict[str, int] = {}
+    for together in filter(None, [small, *([model] for model in large)]):
+        repeated |= con.sql(" union all ".join(map(_repeated_sql, together))).fetchall()
+    return [_grain_outcome(model, repeated.get(model.table, 0)) for model, _ in graded]
 
 
-def _check_grain(con: duckdb.DuckDBPyConnection, model: Model, size: int | None) -> CheckResult:
-    grain = ", ".join(model.grain)
-    rows = 0
-    if size not in (0, 1):
-        [(rows,)] = con.sql(
-            f"select count(*) from"
-            f" (select 1 from {model.table} group by {grain} having count(*) > 1)"
-        ).fetchall()
+def _repeated_sql(model: Model) -> str:
+    """Counts the keys of a table that several rows have."""
+    return (
+        f"select '{model.table}', count(*) from (select 1 from {model.table}"
+        f" group by {', '.join(model.grain)} having count(*) > 1)"
+    )
+
+
+def _grain_outcome(model: Model, rows: int) -> CheckResult:
     return CheckResult(
-        f"grain of {model.table}", "error", rows, f"One row per {grain} in {model.table}."
+        f"grain of {model.table}",
+        "error",
+        rows,
+        f"One row per {', '.join(model.grain)} in {model.table}.",
     )

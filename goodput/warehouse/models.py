@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 
 from goodput._resources import resource_dir
 from goodput.errors import GoodputError
 
 _NUMBERED = re.compile(r"\d+_(?P<name>.+)")
-_KEYS = "grain|day|severity|label|kind|sorted by|sharded by|stored as runs|stored as numbers"
+_KEYS = (
+    "grain|day|severity|label|kind|sorted by|sharded by|stored as runs|stored as numbers"
+    "|nothing without"
+)
 _KEY = re.compile(rf"--\s*(?P<key>{_KEYS}):\s*(?P<value>.+?)\s*\Z")
+_COMMENT = re.compile(r"--.*")
+_QUALIFIED = re.compile(r"\b([a-z]+)\.[a-z_0-9]+\b")
+_READ_FROM = re.compile(
+    r"main|meta|raw|observed|gathered|staged|intervals|ledger|views|rollups|metrics|report"
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,12 @@ class Model:
         kind = "view" if self.is_view else "table"
         return f"create {kind} {self.table} as\n{self.sql}"
 
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """The tables that it reads, but for those of the catalogue."""
+        found = _QUALIFIED.finditer(_COMMENT.sub("", self.sql))
+        return frozenset(match[0] for match in found if _READ_FROM.fullmatch(match[1]))
+
     @property
     def grain(self) -> list[str]:
         """The columns that identify a row; empty where the grain is the row itself."""
@@ -62,7 +77,11 @@ def _strip_number(name: str) -> str:
 
 def parse_model(path: Path) -> Model:
     """Reads one file; its leading comment is the description and the keys of its header."""
-    sql = path.read_text(encoding="utf-8")
+    return _parsed(path, path.read_text(encoding="utf-8"))
+
+
+@cache
+def _parsed(path: Path, sql: str) -> Model:
     description: list[str] = []
     keys: dict[str, str] = {}
     for line in sql.splitlines():

@@ -19,17 +19,18 @@ def raw_view_sql(spec: RawTable, files: Sequence[str], as_of: datetime | None = 
         as_of: leave out rows that were ingested later. Quarantined rows always stay: they tell
             about the input, and what is wrong with it does not depend on the day of the question.
     """
+    typed = ", ".join(f"null::{kind} as {quoted(name)}" for name, kind in spec.columns.items())
+    nothing = f"select {typed} where false"
+    if not files:
+        return f"create view raw.{spec.name} as {nothing}"
     names = ", ".join(
         f"cast({quoted(name)} as {kind}) as {quoted(name)}" for name, kind in spec.columns.items()
     )
-    typed = ", ".join(f"null::{kind} as {quoted(name)}" for name, kind in spec.columns.items())
-    rows = f"select {typed} where false"
-    if files:
-        listing = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-        rows += (
-            f" union all by name select * from read_parquet([{listing}],"
-            " union_by_name = true, hive_partitioning = false)"
-        )
+    listing = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+    rows = (
+        f"{nothing} union all by name select * from read_parquet([{listing}],"
+        " union_by_name = true, hive_partitioning = false)"
+    )
     known = "true"
     if as_of is not None and spec.name != QUARANTINE:
         # The view outlives the session's variables, so it holds the instant itself.

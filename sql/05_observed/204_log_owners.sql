@@ -6,6 +6,7 @@
 -- else places by what its name begins with. Of several jobs of one name it is the last that had begun.
 --
 -- grain: cluster, log_id, segment
+-- nothing without: observed.log_segments_latest
 
 with known_jobs as (
     select cluster, job, name, namespace from raw.jobs

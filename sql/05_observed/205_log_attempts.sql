@@ -6,6 +6,7 @@
 -- attempt goes on if a log shows it: the new file counts on where the old one stopped.
 --
 -- grain: cluster, log_id, segment
+-- nothing without: observed.log_owners
 
 with known as (
     select cluster, job, attempt, start as started_at, "end" as ended_at

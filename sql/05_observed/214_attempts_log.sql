@@ -1,6 +1,7 @@
 -- Attempts that only logs know of.
 --
 -- grain: cluster, job, attempt
+-- nothing without: observed.log_attempts
 
 with known as (
     select cluster, job, attempt

@@ -1,6 +1,7 @@
 -- Jobs that only logs know of.
 --
 -- grain: cluster, job
+-- nothing without: observed.attempts_log
 
 with known as (
     select cluster, job

@@ -5,6 +5,7 @@
 -- node of that name.
 --
 -- grain: row
+-- nothing without: raw.log_slow_ranks
 
 with latest as (
     select *

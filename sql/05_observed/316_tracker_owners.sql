@@ -5,6 +5,7 @@
 -- there is, `is_alone` holds, and nodes and pods are made up for the ranks it names.
 --
 -- grain: cluster, recorder, job, attempt
+-- nothing without: observed.tracker_attempt_ends
 
 with
 

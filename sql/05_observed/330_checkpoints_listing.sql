@@ -6,6 +6,7 @@
 -- committed. Its attempt follows from the time, see staged.checkpoints.
 --
 -- grain: cluster, job, path
+-- nothing without: raw.checkpoint_files
 
 with
 

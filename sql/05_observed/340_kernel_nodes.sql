@@ -5,6 +5,7 @@
 -- evidence_kernel.
 --
 -- grain: cluster, node_name, origin, node_uid
+-- nothing without: raw.kernel_events
 
 with
 

@@ -4,6 +4,7 @@
 -- others go on. Its GPUs are the most it ever had: a device plugin that restarts shows none.
 --
 -- grain: cluster, node_uid
+-- nothing without: raw.prom_states
 
 with sampled as (
     select

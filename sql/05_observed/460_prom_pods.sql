@@ -5,6 +5,7 @@
 -- itself. Its pods that overlap are one attempt.
 --
 -- grain: cluster, pod_uid
+-- nothing without: observed.prom_runs
 
 with known as (
     select cluster from observed.pods_kube

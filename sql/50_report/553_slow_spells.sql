@@ -1,6 +1,7 @@
 -- Stretches in which the steps of an attempt took longer than the best of its lineage, and why.
 --
 -- grain: cluster, job, attempt, started_at
+-- nothing without: intervals.slow_segments
 
 select
     segment.cluster,

@@ -1,6 +1,7 @@
 -- Attempts that ended badly in the window, with the failure class decided and what the end cost.
 --
 -- grain: cluster, job, attempt
+-- nothing without: ledger.interruptions
 
 select
     interruptions.cluster,

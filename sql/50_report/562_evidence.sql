@@ -1,6 +1,7 @@
 -- The observations behind each interruption: source, text, where it was read, how it was judged.
 --
 -- grain: row
+-- nothing without: ledger.evidence
 
 select
     evidence.cluster,

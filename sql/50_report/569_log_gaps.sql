@@ -2,6 +2,7 @@
 -- leaves open what an attempt did inside the window.
 --
 -- grain: cluster, root
+-- nothing without: staged.log_looks
 
 select
     look.cluster,

@@ -2,6 +2,7 @@
 -- seven signals that Meta looks at (arXiv 2410.21680), which only rank what the odds have named.
 --
 -- grain: cluster, node_uid
+-- nothing without: rollups.recent_failures
 
 with parameters as (
     select getvariable('window_end_ms') - 2419200000 as since_ms

@@ -14,7 +14,7 @@ from goodput.logs.classify import classify_log
 from goodput.logs.formats import load_formats
 from goodput.logs.redact import redact
 from goodput.logs.signatures import load_signatures, match
-from goodput.warehouse.catalog_tables import load_catalog
+from goodput.warehouse.catalog_tables import load_catalog, make_signature_macros
 
 HEADING = "id,precedence,source,regex,class,role,strength,example\n"
 OWN = HEADING + (
@@ -67,6 +67,7 @@ def test_formats_and_redactions_are_added():
 def test_sql_judges_by_the_same_rows():
     with duckdb.connect() as con:
         load_catalog(con)
+        make_signature_macros(con)
         found = con.sql(
             "select log_signature('acme-gpu: device 3 fell off'),"
             " (select class from catalog.log_signatures where id = 'g.assert'),"
@@ -75,6 +76,13 @@ def test_sql_judges_by_the_same_rows():
         assert found.fetchall() == [("own.acme", "app.data", "gpu.lost")]
         shipped = len(load_signatures().signatures)
         assert con.sql("select count(*) from catalog.log_signatures").fetchall() == [(shipped,)]
+
+
+def test_without_lines_the_macros_over_signatures_give_null():
+    with duckdb.connect() as con:
+        make_signature_macros(con, have_lines=False)
+        found = con.sql("select log_signature('CUDA error'), signature_code('g.assert', 'x')")
+        assert found.fetchall() == [(None, None)]
 
 
 def test_the_folder_is_a_setting(own, tmp_path):

@@ -33,13 +33,22 @@ def clopper_pearson(successes: int, trials: int, confidence: float = 0.95) -> In
     """
     if not 0 <= successes <= trials or trials < 1:
         raise ValueError(f"{successes} successes of {trials} trials cannot be")
-    from scipy.special import betaincinv
-
     tail = (1 - confidence) / 2
     failures = trials - successes
-    low = betaincinv(successes, failures + 1, tail) if successes else 0.0
-    high = betaincinv(successes + 1, failures, 1 - tail) if failures else 1.0
-    return Interval(float(low), float(high))
+    low = _beta_quantile(successes, failures + 1, tail) if successes else 0.0
+    high = _beta_quantile(successes + 1, failures, 1 - tail) if failures else 1.0
+    return Interval(low, high)
+
+
+def _beta_quantile(a: int, b: int, probability: float) -> float:
+    # Where all succeeded or all failed it is a power: a small build need not load scipy.
+    if b == 1:
+        return math.exp(math.log(probability) / a)
+    if a == 1:
+        return -math.expm1(math.log1p(-probability) / b)
+    from scipy.special import betaincinv
+
+    return float(betaincinv(a, b, probability))
 
 
 def count_interval(events: int, confidence: float = 0.95, dispersion: float = 1.0) -> Interval:
@@ -96,10 +105,12 @@ def one_sided_count(events: int, confidence: float = 0.95, dispersion: float = 1
 
 def _mean_with_tail(events: int, probability: float, dispersion: float) -> float:
     """The mean at which a count is at most `events` with that probability."""
-    from scipy.special import btdtria, gammaincinv
-
     if dispersion < 1:
         raise ValueError(f"a dispersion of {dispersion} is below that of a Poisson count")
+    if dispersion == 1 and events == 0:
+        return -math.log(probability)  # a small build need not load scipy
+    from scipy.special import btdtria, gammaincinv
+
     if dispersion == 1:
         return float(gammaincinv(events + 1, 1 - probability))
     # The negative binomial's distribution is an incomplete beta function of its size.

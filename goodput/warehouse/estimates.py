@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -48,18 +49,18 @@ def fill_intervals(con: duckdb.DuckDBPyConnection) -> None:
     """
     kinds = {name: kind for name, kind in interval_kinds().items() if kind in _ESTIMATORS}
     dispersions = overdispersions(con)
-    for table in _metric_tables(con):
-        statistics = con.execute(
-            f"select distinct metric, cluster, numerator, denominator from {table} "
-            "where list_contains(?, metric) and numerator is not null and denominator is not null",
-            [sorted(kinds)],
-        ).fetchall()
-        bounds = []
-        for metric, cluster, numerator, denominator in statistics:
-            dispersion = dispersions.get((metric, cluster), 1.0)
-            found = _ESTIMATORS[kinds[metric]](numerator, denominator, dispersion)
-            bounds.append((metric, cluster, numerator, denominator, *_ends(found)))
-        _set(con, table, ("metric", "cluster", "numerator", "denominator"), bounds)
+    bounds: dict[str, list[Any]] = defaultdict(list)
+    for table, metric, cluster, numerator, denominator in _rows_of_metrics(
+        con,
+        "metric, cluster, numerator, denominator",
+        "list_contains($metrics, metric) and numerator is not null and denominator is not null",
+        {"metrics": sorted(kinds)},
+    ):
+        dispersion = dispersions.get((metric, cluster), 1.0)
+        found = _ESTIMATORS[kinds[metric]](numerator, denominator, dispersion)
+        bounds[table].append((metric, cluster, numerator, denominator, *_ends(found)))
+    for table, of_table in bounds.items():
+        _set(con, table, ("metric", "cluster", "numerator", "denominator"), of_table)
     _fill_rate_ratios(con)
 
 
@@ -75,12 +76,12 @@ def overdispersions(con: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], flo
     }
     found = {
         (name, cluster): value
-        for table in _metric_tables(con)
-        for name, cluster, value in con.execute(
-            f"select metric, cluster, value from {table} "
-            "where list_contains(?, metric) and scope = 'fleet' and value > ?",
-            [sorted(set(names.values())), OVERDISPERSED],
-        ).fetchall()
+        for _, name, cluster, value in _rows_of_metrics(
+            con,
+            "metric, cluster, value",
+            "list_contains($metrics, metric) and scope = 'fleet' and value > $least",
+            {"metrics": sorted(set(names.values())), "least": OVERDISPERSED},
+        )
     }
     return {
         (metric, cluster): value
@@ -125,6 +126,18 @@ def _set(
         f"from (select {unnested}) as bound where {matches}",
         [list(column) for column in columns],
     )
+
+
+def _rows_of_metrics(
+    con: duckdb.DuckDBPyConnection, columns: str, condition: str, values: dict[str, Any]
+) -> list[tuple[Any, ...]]:
+    """Distinct rows of every table of metrics, behind its name: in one statement, since most of what
+    each costs is its planning."""
+    parts = (
+        f"select distinct '{table}', {columns} from {table} where {condition}"
+        for table in _metric_tables(con)
+    )
+    return con.execute(" union all ".join(parts), values).fetchall()
 
 
 def _metric_tables(con: duckdb.DuckDBPyConnection) -> list[str]:

@@ -1,6 +1,7 @@
 -- Explicit phases of an attempt, clocks corrected; an open one lasts until the knowledge time.
 --
 -- grain: row
+-- nothing without: gathered.phases
 
 select distinct
     phase.cluster,

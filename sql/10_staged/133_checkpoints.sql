@@ -1,6 +1,7 @@
 -- Checkpoints with the attempt that wrote them; commits and defects count once they are known.
 --
 -- grain: row
+-- nothing without: gathered.checkpoints
 
 with given as (
     select distinct

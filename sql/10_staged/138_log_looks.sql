@@ -7,6 +7,7 @@
 -- phases, too, as nobody knows when somebody looked at these, and one whose log a dump brought.
 --
 -- grain: cluster, job, attempt
+-- nothing without: raw.log_reads
 
 with supplies as (
     select

@@ -4,6 +4,7 @@
 -- no signature knows explains nothing and is left out here; report.unclassified counts such lines.
 --
 -- grain: row
+-- nothing without: gathered.evidence
 
 with given as (
     select distinct

@@ -4,6 +4,7 @@
 -- catalog.xid_rules says which. A device that ran several lineages at the instant says of none.
 --
 -- grain: row
+-- nothing without: staged.evidence
 
 with xids as (
     select distinct cluster, node_uid, gpu, xid, observed_at

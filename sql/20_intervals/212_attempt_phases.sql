@@ -4,6 +4,7 @@
 -- cost stays linear in the number of phases.
 --
 -- grain: attempt_id, started_ms
+-- nothing without: staged.phases
 
 -- Equal phases are one: the two windows below must number them alike.
 with clipped as (

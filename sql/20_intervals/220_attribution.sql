@@ -2,6 +2,7 @@
 -- rivals and the rule that decided [4.4, 4.5].
 --
 -- grain: cluster, job, attempt
+-- nothing without: intervals.attempt_onsets
 
 with drains as (
     select

@@ -1,6 +1,7 @@
 -- Degrading conditions of the nodes of each attempt.
 --
 -- grain: row
+-- nothing without: intervals.condition_repairs
 
 select distinct
     held.attempt_id,

@@ -5,6 +5,7 @@
 -- took the most. It was a restart if its run had broken before the preemption and was waiting.
 --
 -- grain: cluster, job, attempt
+-- nothing without: intervals.attribution
 
 with victims as (
     select

@@ -1,6 +1,7 @@
 -- Records that a phase touches.
 --
 -- grain: record_key
+-- nothing without: intervals.attempt_phases
 
 -- Few records are near a phase. In an attempt whose records do not overlap, the ends of every 128th
 -- tell which blocks of 128 can hold them, so that only the records of these are compared.

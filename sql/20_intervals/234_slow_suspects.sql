@@ -9,6 +9,7 @@
 -- it count for no more than those with it.
 --
 -- grain: cluster, node_uid
+-- nothing without: intervals.slow_records
 
 with slow_attempts as (
     select

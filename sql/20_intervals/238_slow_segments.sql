@@ -5,6 +5,7 @@
 -- synthetic.
 --
 -- grain: attempt_id, zone, setting_id, class, basis
+-- nothing without: intervals.slow_records
 
 with spans as (
     select

@@ -4,6 +4,7 @@
 -- deeper than the one before, so each takes the span between the two.
 --
 -- grain: first_key, first
+-- nothing without: intervals.effective_cuts
 
 with reaching as (
     -- The cuts that can reach each attempt, and how deep they go.

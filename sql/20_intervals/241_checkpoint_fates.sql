@@ -5,6 +5,7 @@
 -- its attempt (it stands on no path) is left out.
 --
 -- grain: row
+-- nothing without: staged.checkpoints
 
 with checkpoints as (
     select

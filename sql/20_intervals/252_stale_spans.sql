@@ -6,6 +6,7 @@
 -- is left out, since it may have a beat a second for years.
 --
 -- grain: row
+-- nothing without: staged.health_check_beats
 
 with checks as (
     select

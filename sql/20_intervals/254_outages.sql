@@ -5,6 +5,7 @@
 -- failure that a provisioning node replaces; else base.overhead.
 --
 -- grain: cluster, node_uid, profile, started_ms
+-- nothing without: intervals.node_states
 
 with runs as (
     select

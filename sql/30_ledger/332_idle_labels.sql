@@ -5,6 +5,7 @@
 -- shapes of workload are few, so this is linear in changes.
 --
 -- grain: cluster, pool, started_ms
+-- nothing without: staged.queue
 
 -- Of the queue, what touches the window.
 with workloads as (

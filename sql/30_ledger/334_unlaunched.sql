@@ -1,6 +1,7 @@
 -- Committed GPUs that were not launched, one row per missing device and interval [1.2].
 --
 -- grain: cluster, pool, gpu, started_ms
+-- nothing without: staged.commitments
 
 with launched_changes as (
     select cluster, pool, ms_of(paid_from) as edge_ms, gpus as change

@@ -5,6 +5,7 @@
 -- a preemption made room for the restart of another job: the class of that job's end.
 --
 -- grain: cluster, job, attempt
+-- nothing without: intervals.attribution
 
 with charged as (
     select

@@ -4,6 +4,7 @@
 -- failure belongs to no incident. lost_gpu_ms is the time of the ledger that is charged to it.
 --
 -- grain: row
+-- nothing without: intervals.outages
 
 with charged as (
     select

@@ -5,6 +5,7 @@
 -- time is its birth, not a failure.
 --
 -- grain: cluster, node_uid, started_ms
+-- nothing without: ledger.outages
 
 with ordered as (
     select

@@ -4,6 +4,7 @@
 -- it did not end with the same class. One that goes on and got no further yet is undecided.
 --
 -- grain: cluster, job, attempt
+-- nothing without: intervals.attribution
 
 with reached as (
     select attempt_id, max(last) as last_step

@@ -6,6 +6,7 @@
 -- time are left out; a class has its lift from five onsets on.
 --
 -- grain: cluster, metric, scope, scope_value
+-- nothing without: rollups.warning_onsets
 
 with onsets as (
     select *

@@ -5,6 +5,7 @@
 -- 10000 it is cents.
 --
 -- grain: cluster, member, pool, team, job, state, cause
+-- nothing without: staged.prices
 
 with booked as (
     select

@@ -6,6 +6,7 @@
 -- variance of their excess. Draws are hashes: the same data have the same interval.
 --
 -- grain: attempt_id, zone, setting_id
+-- nothing without: intervals.slow_records
 
 with slow_groups as (
     select distinct lineage_id, world, config

@@ -6,6 +6,7 @@
 -- drained, repaired or gone.
 --
 -- grain: cluster, pool, started_ms
+-- nothing without: staged.evidence
 
 with refusals as (
     select

@@ -5,6 +5,7 @@
 -- struck several nodes at once (a switch, a rack) is the fault of none of them and is left out.
 --
 -- grain: cluster, node_uid, occurred_ms
+-- nothing without: intervals.incident_members
 
 with events as (
     select

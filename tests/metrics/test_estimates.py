@@ -122,8 +122,9 @@ def test_no_exposure_tells_nothing():
 
 def test_scipy_is_loaded_only_when_a_bound_is_asked_for():
     program = (
-        "import sys, goodput.estimates as e; early = 'scipy' in sys.modules; "
-        "e.clopper_pearson(1, 2); print(early, 'scipy.special' in sys.modules, "
+        "import sys, goodput.estimates as e; e.clopper_pearson(0, 5); e.clopper_pearson(1, 2); "
+        "e.count_interval(0); early = 'scipy' in sys.modules; "
+        "e.clopper_pearson(2, 5); print(early, 'scipy.special' in sys.modules, "
         "'scipy.stats' in sys.modules)"
     )
     out = subprocess.run(

@@ -54,14 +54,14 @@ def make_account(
         mechanisms: rows of report.class_mechanism, each with `unit_ms`.
     """
     paid_ms = sum(row["unit_ms"] for row in states)
-    decimals = decimals_for(paid_ms)
+    lost_ms = sum(row["unit_ms"] for row in classes if row["class"] != BASELINE)
+    decimals = decimals_for(paid_ms, lost_ms)
     paid = ticks_of(paid_ms, decimals)
     steps = _make_steps(states, groups, paid)
     productive = sum(ticks for step, ticks in steps if step["kind"] == "productive")
     productive_ms = sum(
         row["unit_ms"] for step, _ in steps if step["kind"] == "productive" for row in step["rows"]
     )
-    lost_ms = sum(row["unit_ms"] for row in classes if row["class"] != BASELINE)
     overhead_ms = sum(row["unit_ms"] for row in classes if row["class"] == BASELINE)
     rest_ms = paid_ms - productive_ms - lost_ms - overhead_ms
     lost, overhead, rest = apportion([lost_ms, overhead_ms, rest_ms], paid - productive)

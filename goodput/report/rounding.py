@@ -28,11 +28,18 @@ def apportion(amounts: Sequence[int], total: int) -> list[int]:
     return rounded
 
 
-def decimals_for(unit_ms: int) -> int:
-    """Decimals of a GPU-hour that show about four digits of an amount this large; 0 to 9."""
-    if unit_ms == 0:
+def decimals_for(paid_ms: int, lost_ms: int) -> int:
+    """Decimals of a GPU-hour that show about four digits of what was paid and two of what was lost.
+
+    A small loss in a large fleet would else be rounded by as much as it is. 0 to 9.
+    """
+    if paid_ms == 0:
         return 3
-    floor = 1000 * UNITS_PER_GPU_HOUR
+    return max(_decimals(paid_ms, 4), _decimals(lost_ms, 2) if lost_ms else 0)
+
+
+def _decimals(unit_ms: int, digits: int) -> int:
+    floor = 10 ** (digits - 1) * UNITS_PER_GPU_HOUR
     return next((decimals for decimals in range(9) if unit_ms * 10**decimals >= floor), 9)
 
 

@@ -322,8 +322,8 @@ def open_api(
             return find_access(kubeconfig, context)
         except NoAccess as error:
             raise UsageError(
-                f"no way into a cluster: {safe_text(error, is_prose=True)}; name a kubeconfig with"
-                " --kubeconfig, or run in a pod that has a service account"
+                f"no way into a cluster: {safe_text(error, is_prose=True).rstrip('.')}; name a"
+                " kubeconfig with --kubeconfig, or run in a pod that has a service account"
             ) from None
 
     return KubernetesApi(sign_in, patience)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -126,6 +127,10 @@ def table_and_kind(name: str) -> tuple[str, str] | tuple[None, None]:
     return (table, kind) if kind and table in contract.TYPED_TABLES else (None, None)
 
 
+_FILLERS = frozenset(("", "count", "id", "n", "name", "num", "number", "of", "time", "total"))
+"""What the name of a column may have besides what it is about."""
+
+
 class _Importer:
     """One run: judges files in turn."""
 
@@ -170,7 +175,12 @@ class _Importer:
 
 def _meant(name: str, spec: RawTable) -> str:
     """The column of the table that a name is nearly, as what follows the name."""
-    close = difflib.get_close_matches(name.lower(), list(_given(spec)), n=1, cutoff=0.8)
+    columns = list(_given(spec))
+    close = difflib.get_close_matches(name.lower(), columns, n=1, cutoff=0.8)
+    # As gpu_count and num_gpus for gpus, and node_id for node_uid.
+    words = [word for word in re.split(r"[^a-z]+", name.lower()) if word not in _FILLERS]
+    stem = "_".join(words).removesuffix("s")
+    close += [form for form in (stem, f"{stem}s", f"{stem}_uid") if form in columns]
     return f" (did you mean {close[0]}?)" if close else ""
 
 

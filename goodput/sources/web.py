@@ -199,6 +199,8 @@ def patiently(access: Access, ask: Callable[[], T]) -> T:
             return True
         return min(error.wait_s, _MAX_WAIT_S) + random.uniform(0, wait)  # noqa: S311
 
+    # Every retry is expected. Where structlog is installed, stamina would print each to stdout.
+    stamina.instrumentation.set_on_retry_hooks([])
     try:
         return stamina.retry(
             on=should_wait,
@@ -239,6 +241,9 @@ def lost(access: Access, error: Exception) -> GoodputError | Transient:
         return UsageError(f"{access.url} cannot be asked: {text}")
     if isinstance(error, requests.exceptions.SSLError):
         return SourceUnreachable(f"{access.url}: no trusted connection: {text}; see --ca, --cert")
+    if unreached := getattr(next(iter(error.args), None), "reason", None):
+        # What urllib3 says last is what the system said, as "Connection refused".
+        return Transient(f"it cannot be reached: {str(unreached).rpartition(': ')[2]}")
     return Transient(f"its answer cannot be used: {text}")
 
 

@@ -131,8 +131,10 @@ def _set(
 def _rows_of_metrics(
     con: duckdb.DuckDBPyConnection, columns: str, condition: str, values: dict[str, Any]
 ) -> list[tuple[Any, ...]]:
-    """Distinct rows of every table of metrics, behind its name: in one statement, since most of what
-    each costs is its planning."""
+    """Distinct rows of every table of metrics, behind its name.
+
+    In one statement, since most of what each costs is its planning.
+    """
     parts = (
         f"select distinct '{table}', {columns} from {table} where {condition}"
         for table in _metric_tables(con)

@@ -3,11 +3,12 @@
 --
 -- Of the parts of a rotated log it is the last one that counts. A log that is as it was leaves no row; then a
 -- listing of its root vouches for it, unless the listing says that it could not see the log, or the log was
--- gone from the root by then. Left out is an attempt of which typed rows or a tracker tell steps or
--- phases, too, as nobody knows when somebody looked at these, and one whose log a dump brought.
+-- gone from the root by then. A dump is one look, at the newest instant that it tells of. Left out is an
+-- attempt of which typed rows or a tracker tell steps or phases, too, as nobody knows when somebody looked
+-- at these.
 --
 -- grain: cluster, job, attempt
--- nothing without: raw.log_reads
+-- nothing without: observed.step_streams
 
 with supplies as (
     select
@@ -59,13 +60,13 @@ readings as (
 last_logs as (
     select supply.cluster, supply.job, supply.attempt, supply.log_id
     from supplies as supply
-    inner join readings as reading using (cluster, log_id)
+    left join readings as reading using (cluster, log_id)
     qualify row_number() over (
         partition by supply.cluster, supply.job, supply.attempt
         order by
             supply.told_until desc nulls last,
             reading.modified_at desc nulls last,
-            reading.known_at desc,
+            reading.known_at desc nulls last,
             supply.log_id
     ) = 1
 ),
@@ -167,6 +168,28 @@ vouching as (
             and log.number between miss.first_number and miss.last_number
 ),
 
+dumped_logs as (
+    select
+        log.cluster,
+        log.log_id,
+        file.run_id,
+        regexp_replace(file.path, '/[^/]*$', '') as root
+    from last_logs as log
+    anti join readings using (cluster, log_id)
+    inner join observed.log_files_latest as file using (cluster, log_id)
+),
+
+dumps as (
+    select cluster, run_id, max(told_at) as looked_at
+    from (
+        select cluster, run_id, last_at as told_at from raw.log_files
+        union all
+        select cluster, run_id, observed_at from raw.kube_lists
+    )
+    semi join dumped_logs using (cluster, run_id)
+    group by cluster, run_id
+),
+
 looks as (
     select vouching.cluster, vouching.log_id, vouching.root, listing.listed_at as looked_at
     from vouching
@@ -178,6 +201,13 @@ looks as (
     select cluster, log_id, root, read_at
     from logs
     where read_at is not null
+
+    union all
+
+    select log.cluster, log.log_id, log.root, dump.looked_at
+    from dumped_logs as log
+    inner join dumps as dump using (cluster, run_id)
+    where dump.looked_at is not null
 )
 
 select

@@ -11,6 +11,8 @@ from click.testing import CliRunner
 from collector_runs import DAY, put, touch
 
 from goodput.cli import main
+from goodput.sources.dump import collect_files
+from goodput.sources.dumped import take_dump
 from goodput.sources.log_lists import LogList
 from goodput.sources.places import Place
 from goodput.warehouse.build import build
@@ -386,3 +388,23 @@ def test_what_rotates_away_is_no_gap_while_the_log_goes_on(runs, fleet, ledger, 
     old.unlink()
     runs.logs(tmp_path, at=400)
     assert ledger(400) == [[(*DONE, 0, 200), (*HANG, 200, 400)]]
+
+
+def test_a_dump_is_one_look_at_the_newest_instant_that_it_tells_of(runs, fleet, ledger, tmp_path):
+    fleet("llama", "phi")
+    for folder, job, count in (("one", "llama", 10), ("one", "phi", 40), ("two", "phi", 60)):
+        put(tmp_path / folder / job / "rank-0.log", steps(count), at=7000)
+
+    def dump(folder, at):
+        reports = collect_files([tmp_path / folder], now=DAY + timedelta(seconds=at))
+        take_dump(runs.lake, reports, cluster="default", now=DAY + timedelta(seconds=at))
+
+    dump("one", 1000)
+    silent = [(*DONE, 0, 100), (*HANG, 100, 400), (*UNSEEN, 400, 7200)]
+    assert ledger(7200) == [silent, [(*DONE, 0, 400), (*UNSEEN, 400, 7200)]]
+    # A later dump says nothing of a job whose log is not in it.
+    dump("two", 2000)
+    assert ledger(7200) == [silent, [(*DONE, 0, 600), (*UNSEEN, 600, 7200)]]
+    # Whoever looks at the log itself knows that the job was silent.
+    runs.logs(tmp_path / "one/llama", at=7150)
+    assert ledger(7200)[0] == [(*DONE, 0, 100), (*HANG, 100, 7150), (*UNSEEN, 7150, 7200)]

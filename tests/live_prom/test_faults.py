@@ -2,6 +2,7 @@
 
 import base64
 import json
+import socket
 import time
 from contextlib import closing
 
@@ -217,6 +218,17 @@ def test_a_count_that_is_none_is_given_up_with_one_sentence(fake, data, words):
         ),
     ):
         server.count_series("up", START_MS)
+
+
+def test_a_server_that_is_not_there_is_said_to_be_out_of_reach(capfd):
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        url = f"http://127.0.0.1:{held.getsockname()[1]}"
+    with (
+        closing(Prometheus(Access(url, attempts=2, first_wait_s=0.001))) as server,
+        pytest.raises(SourceUnreachable, match=r"2 tries: it cannot be reached: .*refused$"),
+    ):
+        server.count_series("up", START_MS)
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("body", ['{"data": 5}', "[1]", "5", '{"data": {}}', "[" * 100_000])

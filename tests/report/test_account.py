@@ -50,7 +50,14 @@ def test_parts_sum_to_the_total_and_are_off_by_less_than_one(amounts, total):
     [(0, 3), (2e-6, 9), (0.99, 4), (9.99, 3), (10, 2), (99, 2), (100, 1), (1000, 0), (1e6, 0)],
 )
 def test_four_digits_are_shown(hours, decimals):
-    assert decimals_for(int(hours * HOUR)) == decimals
+    assert decimals_for(int(hours * HOUR), 0) == decimals
+
+
+@pytest.mark.parametrize(
+    ("lost", "decimals"), [(0, 0), (0.02, 3), (0.5, 2), (5.33, 1), (9.99, 1), (10, 0), (1000, 0)]
+)
+def test_two_digits_of_a_small_loss_are_shown(lost, decimals):
+    assert decimals_for(2688 * HOUR, int(lost * HOUR)) == decimals
 
 
 def test_ticks_round_half_up():

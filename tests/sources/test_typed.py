@@ -590,6 +590,24 @@ def test_a_name_that_is_nearly_a_column_is_told(take):
     )
 
 
+@pytest.mark.parametrize(
+    ("column", "meant"),
+    [
+        ("gpu_count", "gpus"),
+        ("num_gpus", "gpus"),
+        ("node_id", "node_uid"),
+        ("node", "node_uid"),
+        ("Job-Name", "job"),
+    ],
+)
+def test_a_name_that_says_the_same_is_told(take, column, meant):
+    result, _ = take({"pods.csv": csv(f"pod_uid,{column}", "p,1")})
+
+    assert result.messages == [
+        f"pods.csv: left out, pods has no such columns: {column} (did you mean {meant}?)"
+    ]
+
+
 def test_unknown_columns_are_left_out_and_named(take):
     result, _ = take(
         {

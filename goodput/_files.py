@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from urllib.parse import unquote
 from uuid import uuid4
@@ -12,6 +13,11 @@ def local_path(text: str) -> str | None:
     if "://" not in text:
         return text
     return unquote(text.removeprefix("file://")) if text.startswith("file:///") else None
+
+
+def path_text(path: str | Path) -> str:
+    """A path as text that can be stored, whatever bytes it has: two that differ stay two."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def replace_text(path: Path, text: str) -> None:

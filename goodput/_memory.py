@@ -43,13 +43,15 @@ def give_freed_blocks_back() -> None:
         ctypes.CDLL(None).mallopt(_M_TRIM_THRESHOLD, _SMALL)
 
 
+@cache
 def give_file_pages_back() -> None:
     """Lets go of the programs and libraries that this process has in memory, on Linux.
 
     What is used again comes back from the kernel's cache. Of DuckDB and others 16 MB do not: they
-    were for loading and starting alone.
+    were for loading and starting alone. Once a process, and before it has threads that work: what
+    one of them loads meanwhile could be lost.
     """
-    with suppress(AttributeError, OSError):
+    with suppress(AttributeError, OSError, TypeError):
         smaps, advise = Path("/proc/self/smaps"), ctypes.CDLL(None).madvise
         for start, end in _clean_mappings(smaps.read_text("utf-8", "replace")):
             advise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _MADV_DONTNEED)

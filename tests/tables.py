@@ -113,7 +113,7 @@ def make_empty_warehouse(folder: Path) -> Path:
     with open_warehouse(built) as con:
         # What a build leaves out where there is nothing, since tests will put rows in.
         models = find_models()
-        gather(con, models, EmptyTables(models))
+        gather(con, models, EmptyTables(models, {}))
         make_signature_macros(con)
     return built
 

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from goodput.errors import UsageError
+from goodput.logs.redact import redact
 from goodput.window import parse_instant
 
 Hints = Mapping[str, str]
@@ -34,6 +35,8 @@ _ZONE = "tz"
 
 MAX_LINE_BYTES = 1 << 20
 MAX_VALUE_CHARS = 200
+READ_CHARS = 4096
+"""How much of a value is looked at for secrets before it is cut."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,11 @@ class Problem:
     value: str | None
     reason: str
     ends_file: bool = False
+
+
+def shown(value: str) -> str:
+    """What quarantine keeps of a value. Secrets go first: half of one is not known for one."""
+    return redact(value[:READ_CHARS])[:MAX_VALUE_CHARS]
 
 
 def checked_hints(hints: Hints) -> Hints:
@@ -93,7 +101,7 @@ def quarantine_row(
         "row_number": line,
         "table_name": table,
         "column_name": column,
-        "value": None if value is None else value[:MAX_VALUE_CHARS],
+        "value": None if value is None else shown(value),
         "reason": reason,
     }
 

@@ -14,14 +14,13 @@ from duckdb.sqltypes import DuckDBPyType
 
 from goodput.contract import RawTable, quoted, raw_table
 from goodput.rows import Misfit, load
-from goodput.sources.artefact import Problem
+from goodput.sources.artefact import Problem, shown
 from goodput.sources.rule_words import broken_words
 
 CHECKED = "checked rows"
 """The temporary table that holds the good rows of the last check."""
 
 _PROBE, _FRAME = "probed values", "rows as columns"
-_VALUE_CHARS = 200
 
 Row = dict[str, Any]
 
@@ -107,7 +106,7 @@ def _misfits(
     """One problem for each value that its column cannot hold; it is missing there from then on."""
     for name, values in columns.items():
         for number in list(_misfitting(con, spec, name, values, 0)):
-            value = str(values[number])[:_VALUE_CHARS]
+            value = shown(str(values[number]))
             yield Problem(number, name, value, f"is no {spec.columns[name]}")
             values[number] = None
 
@@ -157,4 +156,4 @@ def _broken_rules(
 
 def _refused(rows: Sequence[Row] | ColumnRows, number: int, column: str, reason: str) -> Problem:
     value = rows[number].get(column)
-    return Problem(number, column, None if value is None else str(value)[:_VALUE_CHARS], reason)
+    return Problem(number, column, None if value is None else shown(str(value)), reason)

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 
 import zstandard
 
+from goodput._files import path_text
 from goodput.errors import NoData
 from goodput.logs import LogHints, read_log
 from goodput.logs.unpacking import skip_mark
@@ -161,7 +162,7 @@ def collect_files(
     }
     hints = checked_hints({name: value for name, value in given.items() if value is not None})
     for path in _walk(paths):
-        yield _collect_file(path, {**hints, "file": str(path)})
+        yield _collect_file(path, {**hints, "file": path_text(path)})
 
 
 def _walk(paths: Iterable[str | Path]) -> Iterator[Path]:
@@ -192,7 +193,7 @@ def _collect_file(path: Path, hints: Hints) -> tuple[FileReport, Tables]:
             unpacked = _Unpacked(packed)
             stream = io.BufferedReader(unpacked, HEAD_BYTES * 2)
             skip_mark(stream)
-            name, tables = _dispatch(stream, str(path), hints)
+            name, tables = _dispatch(stream, hints["file"], hints)
             if unpacked.flaw:
                 flaw = f"the compressed data are cut off or bad ({unpacked.flaw})"
                 _refuse(tables, hints, f"{flaw}; what came before was read: copy the file again")
@@ -200,7 +201,7 @@ def _collect_file(path: Path, hints: Hints) -> tuple[FileReport, Tables]:
         name, tables = "unreadable", {}
         _refuse(tables, hints, f"the file cannot be read: {error.strerror or error}")
     counts = Counter({table: len(rows) for table, rows in tables.items() if rows})
-    return FileReport(str(path), name, dict(counts)), tables
+    return FileReport(hints["file"], name, dict(counts)), tables
 
 
 def _dispatch(stream: io.BufferedReader[_Unpacked], file: str, hints: Hints) -> tuple[str, Tables]:

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from goodput._files import path_text
 from goodput.lake import Lake
 from goodput.sources.artefact import Problem, quarantine_row
 from goodput.sources.dump import FileReport
@@ -47,8 +48,10 @@ def take_dump(
             if typed and report.format in _UNKNOWN:
                 typed_folders[str(Path(report.file).parent)] = None
                 report, tables = _refused(report.file, cluster, typed)  # noqa: PLW2901
-            _meet(earlier, report.file, tables.get(QUARANTINE, ()))
-            publisher.take(tables, report.file)
+            name = path_text(Path(report.file).absolute())
+            tables = _named(name, tables)  # noqa: PLW2901
+            _meet(earlier, name, tables[QUARANTINE])
+            publisher.take(tables, name)
             publisher.check()
             say(_sentence(report, publisher.quarantined - before))
         publisher.settle(earlier.rows(now))
@@ -56,14 +59,18 @@ def take_dump(
     return replace(publisher.taken, typed_folders=tuple(typed_folders))
 
 
+def _named(name: str, tables: Rows) -> Rows:
+    """The rows with problems under the name of the file from the root on: relative ones repeat."""
+    refused = [{**row, "file": name} for row in tables.get(QUARANTINE, ())]
+    return {**tables, QUARANTINE: refused}
+
+
 def _meet(earlier: EarlierProblems, file: str, refused: Sequence[dict[str, Any]]) -> None:
-    """Notes what is wrong with a file; what is wrong with it as a whole belongs to no table."""
+    """Notes what is wrong with a file this time."""
     earlier.read(file)
     for row in refused:
         place = row["row_number"], row["column_name"], row["value"], row["reason"]
         earlier.meet(file, row["table_name"], [Problem(*place)])
-        if row["table_name"] is None:
-            earlier.cut(file)
 
 
 def _refused(

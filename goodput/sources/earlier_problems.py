@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
@@ -11,6 +12,8 @@ from goodput.logs.redact import redact
 from goodput.sources.artefact import Problem
 from goodput.warehouse.rawviews import QUARANTINE
 
+# In words of readers: what follows may be missing.
+_CUT = re.compile(r"\bcut off\b|\bdamaged\b|\bquote\b")
 _KEY = ("file", "row_number", "table_name", "column_name", "value", "reason")
 
 Key = tuple[Any, ...]
@@ -59,13 +62,11 @@ class EarlierProblems:
         """Notes that a file is read from its start."""
         self._whole.add(file)
 
-    def cut(self, file: str) -> None:
-        """Notes that a file was not read to its end: the rest may be as it was."""
-        self._whole.discard(file)
-
     def meet(self, file: str, table: str | None, problems: Iterable[Problem]) -> None:
         """Notes what is wrong with a file this time."""
         for problem in problems if self._is_cleared else ():
+            if problem.row_number is None or problem.ends_file or _CUT.search(problem.reason):
+                self._whole.discard(file)  # not read to its end: the rest may be as it was
             told = (problem.column, problem.value, problem.reason)
             safe = (None if text is None else redact(text) for text in told)
             key = (file, problem.row_number, table, *safe)

@@ -304,6 +304,7 @@ def _json_line(line: bytes) -> dict[str, Any]:
         version = found["metadata"]["resourceVersion"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         kind = found = version = None
-    if not (isinstance(kind, str) and isinstance(version, str) and version):
+    # The version goes into an address, which a lone surrogate could not.
+    if not (isinstance(kind, str) and isinstance(version, str) and version and version.isascii()):
         raise _BadLine(None, "half a line of a watch, or no change of an object")
     return {"type": kind, "object": found}

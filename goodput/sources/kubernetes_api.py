@@ -321,9 +321,10 @@ def open_api(
         try:
             return find_access(kubeconfig, context)
         except NoAccess as error:
+            reason = (safe_text(error, is_prose=True) or "").rstrip(".")
             raise UsageError(
-                f"no way into a cluster: {safe_text(error, is_prose=True).rstrip('.')}; name a"
-                " kubeconfig with --kubeconfig, or run in a pod that has a service account"
+                f"no way into a cluster: {reason}; name a kubeconfig with --kubeconfig, or run in"
+                " a pod that has a service account"
             ) from None
 
     return KubernetesApi(sign_in, patience)

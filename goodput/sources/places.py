@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import IO
 
-from goodput._files import local_path
+from goodput._files import local_path, path_text
 from goodput.errors import NoData, SourceUnreachable
 from goodput.stores import Item, ObjectStore
 
@@ -78,7 +78,7 @@ class Place:
     @property
     def root(self) -> str:
         """Its name with the pattern."""
-        return "/".join((_text(self.name), *self.pattern))
+        return "/".join((path_text(self.name), *self.pattern))
 
     @classmethod
     def open(cls, text: str) -> Place:
@@ -226,12 +226,12 @@ def _walk(folder: str, flaws: list[Flaw]) -> Iterator[Stored]:
         except FileNotFoundError:  # it went since the folder was read, or is a link to nothing
             continue
         except OSError as error:
-            flaws.append(Flaw(_text(entry.path), str(error.strerror)))
+            flaws.append(Flaw(path_text(entry.path), str(error.strerror)))
             continue
         if stat.S_ISREG(info.st_mode):
             yield _local_file(entry.path, info)
         elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-            yield Stored(_text(entry.path), entry.path, None, _instant(info.st_mtime_ns))
+            yield Stored(path_text(entry.path), entry.path, None, _instant(info.st_mtime_ns))
             levels.append(_scanned(entry.path, flaws))
 
 
@@ -241,17 +241,12 @@ def _scanned(folder: str, flaws: list[Flaw]) -> Iterator[os.DirEntry[str]]:
         with os.scandir(folder) as scan:
             return iter(sorted(scan, key=lambda entry: entry.name))
     except OSError as error:
-        flaws.append(Flaw(_text(folder), str(error.strerror)))
+        flaws.append(Flaw(path_text(folder), str(error.strerror)))
         return iter(())
 
 
 def _local_file(path: str, info: os.stat_result) -> Stored:
-    return Stored(_text(path), path, info.st_size, _instant(info.st_mtime_ns))
-
-
-def _text(path: str) -> str:
-    """A path as text, whatever bytes it has: two that differ in odd ones stay two."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    return Stored(path_text(path), path, info.st_size, _instant(info.st_mtime_ns))
 
 
 def _instant(nanoseconds: int) -> datetime:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +14,12 @@ import msgspec
 
 from goodput._resources import catalog_dir
 from goodput.errors import UsageError
+from goodput.sources.prometheus_answer import BadAnswer
 
 KINDS = ("one_hot", "presence", "state", "counter", "gauge")
 _BLANK = 1e18  # DCGM writes numbers like 9223372036854775794 for "no value"
+# As Go writes them; float() takes more, such as 7_9.
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|Inf|NaN)", re.ASCII | re.IGNORECASE)
 _FIELDS = {"name", "metrics", "kind", "labels", "matchers", "hot_label", "mask", "step"}
 _NEEDED = ("name", "metrics", "kind", "labels")
 
@@ -59,7 +63,13 @@ class Query:
         return msgspec.json.encode(kept, order="sorted").decode()
 
     def value_of(self, metric: Mapping[str, str], text: str) -> str | None:
-        """What a sample says, as a text; None where it says nothing."""
+        """What a sample says, as a text; None where it says nothing.
+
+        Raises:
+            BadAnswer: it says what no Prometheus would.
+        """
+        if not _NUMBER.fullmatch(text):
+            raise BadAnswer(f"a sample in it says {text[:40]!r}, which is no number")
         number = float(text)
         if math.isnan(number):  # VictoriaMetrics sends the marks of ended series as NaN
             return None

@@ -18,7 +18,7 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goodput.sources.artefact import Problem
+from goodput.sources.artefact import READ_CHARS, Problem, shown
 
 CHUNK_BYTES = 32 << 20
 MAX_LINE_BYTES = 16 << 20
@@ -185,7 +185,7 @@ def _is_utf8(line: bytes) -> bool:
 
 
 def _shown(line: bytes) -> str:
-    return line[:200].decode(errors="backslashreplace").rstrip("\n")
+    return shown(line[:READ_CHARS].decode(errors="backslashreplace").rstrip("\n"))
 
 
 # ----------------------------------------------------------------------- CSV

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -23,11 +22,12 @@ import polars as pl
 from duckdb.sqltypes import DuckDBPyType
 
 from goodput import contract
+from goodput._files import path_text
 from goodput.contract import RawTable, quoted
 from goodput.errors import NoData
 from goodput.lake import Lake
 from goodput.rows import DEFAULT_CLUSTER
-from goodput.sources.artefact import Problem
+from goodput.sources.artefact import READ_CHARS, Problem, shown
 from goodput.sources.casts import MACROS, cast_sql, problem_sql
 from goodput.sources.earlier_problems import EarlierProblems
 from goodput.sources.publisher import Publisher
@@ -37,7 +37,6 @@ from goodput.texts import clean
 from goodput.warehouse.connection import connect
 
 _KINDS = {".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv", ".parquet": "parquet"}
-_VALUE_CHARS = 200
 
 
 @dataclass
@@ -85,7 +84,7 @@ def import_files(lake: Lake, path: str | Path, *, cluster: str = DEFAULT_CLUSTER
             f"{path} has no typed table; name files like nodes.ndjson, steps.csv or pods.parquet"
         )
     # The same place for a folder and for one file in it, wherever the import is started.
-    place = _name_text((path if path.is_dir() else path.parent).resolve())
+    place = path_text((path if path.is_dir() else path.parent).resolve())
     publisher = Publisher(lake, place, lambda: None, cluster=cluster)
     with closing(publisher):
         earlier = EarlierProblems(lake, cluster, place, [file.name for file, _, _ in files])
@@ -109,15 +108,10 @@ def _typed_files(path: Path, messages: list[str]) -> list[tuple[Path, str, str]]
         if table and kind and file.is_file():
             found.append((file, table, kind))
         else:
-            others.append(clean(_name_text(file.name)))
+            others.append(clean(path_text(file.name)))
     if others:
         messages.append(f"not taken, no typed table: {', '.join(others)}")
     return found
-
-
-def _name_text(name: str | Path) -> str:
-    """A name of the file system as text that can be stored, whatever bytes it has."""
-    return os.fsencode(name).decode(errors="backslashreplace")
 
 
 def table_and_kind(name: str) -> tuple[str, str] | tuple[None, None]:
@@ -157,10 +151,7 @@ class _Importer:
             problems += len(judged.problems)
             unknown |= set(judged.unknown_columns)
             first = first or next(iter(judged.problems), None)
-            if any(problem.row_number is None for problem in judged.problems):
-                self._earlier.cut(file.name)
             if any(problem.ends_file for problem in judged.problems):
-                self._earlier.cut(file.name)
                 break
         self._result.rows_taken[table] = self._result.rows_taken.get(table, 0) + taken
         if unknown:
@@ -229,7 +220,7 @@ def _no_column(spec: RawTable, names: list[str]) -> Problem:
     reason = (
         f"the header names no column of {spec.name}; are cells separated by commas, quotes closed?"
     )
-    return Problem(1, None, ",".join(names)[:_VALUE_CHARS], reason, ends_file=True)
+    return Problem(1, None, shown(",".join(names)), reason, ends_file=True)
 
 
 def _given(spec: RawTable) -> Mapping[str, DuckDBPyType]:
@@ -253,12 +244,17 @@ def _texts_of_lines(
         f" from block where trim({line}, ' \t\r\n') <> ''"
     )
     for row, value, is_object in con.execute(
-        f"select {number}, left({line}, {_VALUE_CHARS}), is_object from lines"
+        f"select {number}, left({line}, {READ_CHARS}), is_object from lines"
         " where is_object is distinct from true"
     ).fetchall():
         reason = "is not valid JSON; is the line cut off?"
         problems.append(
-            Problem(row, None, value.strip(), reason if is_object is None else "is no JSON object")
+            Problem(
+                row,
+                None,
+                shown(value.strip()),
+                reason if is_object is None else "is no JSON object",
+            )
         )
     structure = json.dumps(dict.fromkeys(_given(spec), "VARCHAR"))
     fields = ", ".join(f"fields.{quoted(name)} as {_text(name)}" for name in _given(spec))
@@ -321,7 +317,7 @@ def _bad_cells(con: duckdb.DuckDBPyConnection, spec: RawTable) -> Iterator[Probl
         text = _text(name)
         if kind.id != "varchar":
             selects.append(
-                f"select {number}, {place}, '{name}', left({text}, {_VALUE_CHARS}),"
+                f"select {number}, {place}, '{name}', left({text}, {READ_CHARS}),"
                 f" {problem_sql(text, kind)} from bad where {_misfit(name)}"
             )
         if name in spec.required:
@@ -330,17 +326,17 @@ def _bad_cells(con: duckdb.DuckDBPyConnection, spec: RawTable) -> Iterator[Probl
                 f" where {quoted(name)} is null and not ({_misfit(name)})"
             )
     for check in spec.checks:
-        shown = " || ', ' || ".join(
+        told = " || ', ' || ".join(
             f"'{name}=' || coalesce({_text(name)}, '')" for name in check.columns
         )
         reason = broken_words(spec, check).replace("'", "''")
         # A cell that could not be read is told already; the rule then breaks for want of it.
         unread = " or ".join(f"({_misfit(name)})" for name in check.columns)
         selects.append(
-            f"select {number}, 1000, '{check.columns[0]}', left({shown}, {_VALUE_CHARS}),"
+            f"select {number}, 1000, '{check.columns[0]}', left({told}, {READ_CHARS}),"
             f" '{reason}' from bad where ({check.expression}) is false and not ({unread})"
         )
     con.execute("create or replace temp table bad as from judged where is_bad")
     cells = con.execute(" union all ".join(selects) + " order by 1, 2, 3")
     for row, _, column, value, reason in cells.fetchall():
-        yield Problem(row, column, value, reason)
+        yield Problem(row, column, None if value is None else shown(value), reason)

@@ -190,7 +190,7 @@ def _build_into(
     set_variables(con, window, as_of, params)
     load_macros(con)
     record_build(con, lake, snapshot, params)
-    empty = EmptyTables(models)
+    empty = EmptyTables(models, params)
     make = partial(_make, con, snapshot=snapshot, as_of=as_of, empty=empty)
     made = (model for model in models if model.schema != CHECKS)
     for schema, members in groupby(made, key=lambda model: model.schema):

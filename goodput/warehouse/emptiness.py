@@ -10,7 +10,7 @@ is empty, whatever else it reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 import duckdb
@@ -27,9 +27,15 @@ _ROWS_OF_THEIR_OWN = frozenset(
 class EmptyTables:
     """The tables of one build that are known to hold nothing, as far as it has come."""
 
-    def __init__(self, models: Iterable[Model]) -> None:
+    def __init__(self, models: Iterable[Model], params: Mapping[str, str]) -> None:
+        """Begins with none.
+
+        Args:
+            params: overrides of the parameters, whose types show in columns.
+        """
         self._names: set[str] = set()
-        self._columns = _columns_of(tuple(model.sql for model in models))
+        sources = tuple(model.sql for model in models)
+        self._columns = _columns_of(sources, tuple(sorted(params.items())))
 
     def __contains__(self, table: str) -> bool:
         return table in self._names
@@ -64,8 +70,8 @@ class EmptyTables:
 
 
 @cache
-def _columns_of(_models: tuple[str, ...]) -> dict[str, str]:
+def _columns_of(_models: tuple[str, ...], _params: tuple[tuple[str, str], ...]) -> dict[str, str]:
     """Columns with their types by table, as far as they were asked for: while a process has the
-    same models, it need not ask DuckDB again.
+    same models and parameters, it need not ask DuckDB again.
     """
     return {}

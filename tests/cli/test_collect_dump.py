@@ -1,5 +1,7 @@
 import gzip
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -132,3 +134,42 @@ def test_what_a_file_brings_no_more_is_closed_and_opens_again_with_it(goodput, t
     assert taken(whole) == wrong[1:]
     turns = "select count(cleared_at), count(again_at), count(*) from raw.quarantine"
     assert goodput("query", "-o", "csv", turns).stdout.split()[1] == "3,1,7"
+
+
+@pytest.mark.usefixtures("models")
+@pytest.mark.parametrize("cut", ["{", '{"apiVersion": "v1", "ki'])
+def test_what_may_be_missing_from_a_file_is_not_closed(goodput, tmp_path, cut):
+    dump = tmp_path / "node.json"
+    nameless = json.dumps({**NODE, "kind": None})
+    dump.write_text(f"{json.dumps(NODE)}\n{nameless}\n")
+    goodput("collect", "dump", dump)
+    dump.write_text(f"{json.dumps(NODE)}\n{cut}")
+    goodput("collect", "dump", dump)
+
+    shown = goodput("query", "-o", "csv", "select column_name from quarantine order by 1")
+    assert shown.stdout.split()[1] == "kind"
+
+
+@pytest.mark.usefixtures("models")
+def test_a_file_of_that_name_in_another_folder_closes_nothing(goodput, tmp_path, monkeypatch):
+    for folder, text in (("a", json.dumps({**NODE, "kind": None})), ("b", json.dumps(NODE))):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "node.json").write_text(text)
+        monkeypatch.chdir(tmp_path / folder)
+        goodput("collect", "dump", "node.json")
+
+    shown = goodput("query", "-o", "csv", "select file from quarantine")
+    assert shown.stdout.splitlines()[1:] == [str(tmp_path / "a" / "node.json")]
+
+
+def test_a_file_whose_name_is_no_text_is_taken_and_stops_no_other(goodput, tmp_path):
+    line = "2026-03-02T00:00:10Z completed step: 1, seconds: 10.0\n"
+    for name, text in ((b"bad\xff.log", line), (b"bad\xff.json", ""), (b"good.log", line)):
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_text(text)
+    result = goodput("collect", "dump", tmp_path)
+
+    assert result.exit_code == 0
+    assert count(goodput, "log_files") == 2
+    paths = goodput("query", "-o", "csv", "select path[-9:] from raw.log_files order by 1").stdout
+    assert paths.splitlines()[1:] == ["/good.log", "d\\xff.log"]
+    assert "bad\\xff.json" in goodput("query", "from quarantine").stdout

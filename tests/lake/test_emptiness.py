@@ -38,7 +38,7 @@ def test_what_is_implied_to_be_empty_is_so_where_it_is_computed(computed):
             " where not internal"
         ).fetchall()
         rows = {name: len(con.execute(f"from {name} limit 1").fetchall()) for (name,) in tables}
-    empty = EmptyTables(MODELS)
+    empty = EmptyTables(MODELS, {})
     for name, some in rows.items():
         empty.note(name, is_empty=not some)
 
@@ -88,7 +88,7 @@ def test_a_model_knows_every_table_that_it_reads():
 def test_a_model_with_one_filled_table_to_read_is_computed():
     model = next(model for model in MODELS if model.table == "observed.event_objects")
     assert len(model.reads) > 1
-    empty = EmptyTables(MODELS)
+    empty = EmptyTables(MODELS, {})
     for name in model.reads:
         assert not empty.imply(model)
         empty.note(name, is_empty=True)
@@ -101,7 +101,7 @@ def test_a_model_with_one_filled_table_to_read_is_computed():
 def test_a_model_that_reads_no_table_is_computed():
     model = next(model for model in MODELS if model.table == "staged.exit_rules")
     assert model.reads == frozenset()
-    assert not EmptyTables(MODELS).imply(model)
+    assert not EmptyTables(MODELS, {}).imply(model)
 
 
 def test_other_models_have_other_columns(tmp_path):
@@ -113,7 +113,7 @@ def test_other_models_have_other_columns(tmp_path):
         for columns in ("1 as a, 'x' as b", "true as b", "1 as a, 'x' as b"):
             path.write_text(f"select {columns} from (values (1))\n")
             model = parse_model(path)
-            EmptyTables([model]).make(con, model)
+            EmptyTables([model], {}).make(con, model)
             made.append(con.execute("describe staged.things").fetchall())
             con.execute("drop table staged.things")
 
@@ -179,3 +179,10 @@ def test_grains_are_checked_alike_together_and_one_by_one(tmp_path, monkeypatch,
         CheckResult(f"grain of staged.{name}", "error", rows, f"One row per k in staged.{name}.")
         for name, rows in (("one", 0), ("two", 0), ("twice", 1), ("often", 2))
     ]
+
+
+def test_columns_are_asked_for_again_with_other_parameters():
+    model = next(model for model in MODELS if model.table == "observed.event_objects")
+    whole, fraction = (EmptyTables([model], {"hang_k": value}) for value in ("3", "3.5"))
+    assert whole._columns is EmptyTables([model], {"hang_k": "3"})._columns
+    assert whole._columns is not fraction._columns

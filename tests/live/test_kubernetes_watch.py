@@ -272,6 +272,7 @@ NO_CHANGE = "half a line of a watch, or no change of an object"
         ({"type": "MODIFIED", "object": None}, None, NO_CHANGE),
         ({"type": "MODIFIED", "object": {"metadata": None}}, None, NO_CHANGE),
         ({"type": "MODIFIED", "object": pod("")}, None, NO_CHANGE),
+        ({"type": "MODIFIED", "object": pod("\ud800")}, None, NO_CHANGE),
         ({"type": ["MODIFIED"], "object": pod(1001)}, None, NO_CHANGE),
         ({"type": None, "object": pod(1001)}, None, NO_CHANGE),
         ({"object": pod(1001)}, None, NO_CHANGE),

@@ -189,3 +189,9 @@ def test_the_catalogue_says_what_all_kinds_mean():
         "gauge",
     }
     assert text.startswith("# What `goodput collect prometheus` asks for")
+
+
+@pytest.mark.parametrize("text", ["", " 7", "7_9", "\uff17", "0x4f", "abc", "1e", "--1"])
+def test_a_sample_that_is_no_number_is_a_bad_answer(text):
+    with pytest.raises(BadAnswer, match="which is no number"):
+        runs_of([[0, text]])

@@ -658,3 +658,13 @@ def test_every_rule_of_the_contract_has_words():
         for check in raw_table(table).checks:
             words = broken_words(raw_table(table), check)
             assert "breaks the rule" not in words, (table, check.expression)
+
+
+def test_a_secret_that_would_be_cut_goes_first(take):
+    secret = "postgres://goodput:hunter2hunter2"
+    value = "y" * (199 - len(secret)) + f" {secret}@db.example/x"
+    _, rows = take({"jobs.csv": csv("job,kind", f"J,{value}"), "pods.ndjson": f"{value}\n"})
+
+    told = [value for _, _, _, _, value, _ in refused(rows)]
+    assert len(told) == 2
+    assert all("hunter2" not in text for text in told)

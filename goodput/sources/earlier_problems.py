@@ -12,8 +12,8 @@ from goodput.logs.redact import redact
 from goodput.sources.artefact import Problem
 from goodput.warehouse.rawviews import QUARANTINE
 
-# In words of readers: what follows may be missing.
-_CUT = re.compile(r"\bcut off\b|\bdamaged\b|\bquote\b")
+# In words of readers: what follows may be missing, or lie in a quote that is not closed.
+_CUT = re.compile(r"\b(?:cut off|damaged|quote|cells where|is not a CSV row)\b")
 _KEY = ("file", "row_number", "table_name", "column_name", "value", "reason")
 
 Key = tuple[Any, ...]

@@ -161,3 +161,23 @@ def test_an_import_of_nothing_at_all_exits_with_4(goodput, tmp_path, content):
 
 def test_an_import_of_a_folder_that_is_not_there_is_a_usage_error(goodput, tmp_path):
     assert goodput("import", tmp_path / "none").exit_code == 2
+
+
+@pytest.mark.usefixtures("models")
+@pytest.mark.parametrize(
+    ("name", "whole", "cut"),
+    [
+        ("pods.csv", "pod_uid,gpus\np,1\nq,8k\n", 'pod_uid,gpus\n"p,1\nq,8\n'),
+        ("pods.csv", "pod_uid,gpus\np,1\nq,8k\n", "pod_uid,gpus\np"),
+        ("pods.ndjson", '{"pod_uid": "p"}\n{"pod_uid": "q", "gpus": "8k"}\n', '{"pod_uid": "p"'),
+    ],
+    ids=["quote", "cell", "line"],
+)
+def test_what_may_be_missing_from_a_table_is_not_closed(goodput, tmp_path, name, whole, cut):
+    (tmp_path / name).write_text(whole)
+    goodput("import", tmp_path)
+    (tmp_path / name).write_text(cut)
+    goodput("import", tmp_path)
+
+    shown = goodput("query", "-o", "csv", "select value from quarantine where column_name = 'gpus'")
+    assert shown.stdout.split()[1:] == ["8k"]

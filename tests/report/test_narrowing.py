@@ -93,6 +93,8 @@ def test_the_count_of_a_class_leads_to_its_interruptions(page, report):
     chosen = {"team": "", "namespace": "", "pool": "", "class": worst}
     wait_until(page, f"document.getElementById('filters').dataset.done === {text(chosen)}")
     assert page.url.endswith("#interruptions")
+    top = "document.getElementById('interruptions').getBoundingClientRect().top"
+    wait_until(page, f"{top} >= 0 && {top} < innerHeight / 2")
     rows = [row for row in report["interruptions"] if row["class"] == worst]
     shown = page.locator("#interruptions-table output").text_content()
     assert shown == f"{len(rows)} of {len(report['interruptions'])} rows"

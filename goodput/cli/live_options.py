@@ -86,7 +86,7 @@ class ClusterPart:
         Raises:
             UsageError: there is no way into it.
         """
-        from goodput.sources.kubernetes_api import open_api
+        from goodput.sources.kube_opening import open_api
 
         return open_api(self.kubeconfig, self.kube_context)
 

@@ -7,6 +7,7 @@ meet a case that a CHECK forbids. Such a row is refused with its reason and the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Protocol
 
 import duckdb
@@ -49,8 +50,7 @@ def check_rows(
         sources: what each row was read from, for its `ingested_from`.
     """
     spec = raw_table(table)
-    names = [name for name in spec.domain_columns if any(name in row for row in rows)]
-    columns = {name: [row.get(name) for row in rows] for name in names}
+    columns = _columns(spec, rows)
     problems: list[Problem] = []
     more = {} if sources is None else {"ingested_from": sources}
     try:
@@ -59,6 +59,15 @@ def check_rows(
         problems += _misfits(con, spec, columns)
         load(con, CHECKED, spec, {**columns, **more})
     return [*problems, *_drop_broken(con, spec, rows, {p.row_number for p in problems})]
+
+
+def _columns(spec: RawTable, rows: Sequence[Row]) -> dict[str, list[Any]]:
+    """The columns of the contract that some of the rows have."""
+    names = [name for name in spec.domain_columns if any(name in row for row in rows)]
+    try:  # mostly all rows have the same
+        return {name: list(map(itemgetter(name), rows)) for name in names}
+    except KeyError:
+        return {name: [row.get(name) for row in rows] for name in names}
 
 
 def check_columns(

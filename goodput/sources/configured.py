@@ -122,7 +122,7 @@ class _Cluster(Source):
 
     def open(self, patience: Patience | None = None) -> KubernetesApi:
         """The way to it."""
-        from goodput.sources.kubernetes_api import open_api
+        from goodput.sources.kube_opening import open_api
 
         return open_api(self.kubeconfig, self.context, patience)
 

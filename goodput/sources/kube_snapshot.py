@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Self
 
 from goodput._memory import (
     give_file_pages_back,
     give_freed_blocks_back,
+    quick_turns,
     without_cycle_search,
 )
 from goodput.errors import SourceUnreachable, UsageError
@@ -27,12 +31,14 @@ from goodput.sources.kube_objects import OBJECTS, read_page
 from goodput.sources.kube_shapes import in_shape
 from goodput.sources.kube_values import clean_text
 from goodput.sources.kubernetes_api import KubernetesApi
-from goodput.sources.publisher import Publisher, Taken
+from goodput.sources.publisher import Publisher, Rows, Taken
 
 _SOURCE = "kubernetes"
 # Bodies are long: a full page of objects does not wait for another one.
 _CHECK_ROWS, _CHECK_OBJECTS = 2_500, 250
 _PUBLISH_ROWS = 5_000
+# Pages are read at one pace and published at another; each that waits is 2 MB.
+_PAGES_WAITING = 3
 # So few rows are one thread's work, and each thread holds memory of its own. What a statement frees
 # goes back at once: kept for the next one, as DuckDB does with half a GB, it would be 10 MB.
 _SMALL_SESSION = (
@@ -130,12 +136,10 @@ def take_kubernetes(
         UsageError: the selector is none.
     """
     with closing(open_publisher(lake, cluster, clock)) as publisher, without_cycle_search():
-        look = _Look(api, scope, cluster, publisher, clock=clock, say=say)
-        try:
+        with quick_turns(), _Writer(publisher) as writer:
+            look = _Look(api, scope, cluster, writer, clock=clock, say=say)
             look.take()
-        finally:
-            publisher.flush()
-    return look.result()
+        return look.result(publisher.taken)
 
 
 def open_publisher(lake: Lake, cluster: str, clock: Callable[[], datetime]) -> Publisher:
@@ -189,6 +193,41 @@ class KubeList:
         return f"{kind.kind}{dot}{kind.api_group}{inside}"
 
 
+class _Writer:
+    """Puts rows into the lake in a thread of its own, while the next pages are read."""
+
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
+        self._thread = ThreadPoolExecutor(1)
+        self._waiting: deque[Future[None]] = deque()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Publishes what came, also where reading ended early."""
+        with self._thread:
+            self._settle(0)
+            self._publisher.flush()
+
+    def take(self, tables: Rows, source: str) -> None:
+        """Takes rows of a page, when few wait; raises what went wrong with the ones before."""
+        self._settle(_PAGES_WAITING)
+        before = self._waiting[-1] if self._waiting else None
+        self._waiting.append(self._thread.submit(self._write, before, tables, source))
+
+    def _settle(self, most: int) -> None:
+        while len(self._waiting) > most:
+            self._waiting.popleft().result()
+
+    def _write(self, before: Future[None] | None, tables: Rows, source: str) -> None:
+        if before:
+            before.result()  # nothing follows a page that failed: a list would seem whole
+        self._publisher.take(tables, source)
+        if len(tables.get(OBJECTS, ())) >= _CHECK_OBJECTS:
+            self._publisher.check()
+
+
 class _Look:
     """The lists of one look, one after the other."""
 
@@ -197,7 +236,7 @@ class _Look:
         api: KubernetesApi,
         scope: Scope,
         cluster: str,
-        publisher: Publisher,
+        writer: _Writer,
         *,
         clock: Callable[[], datetime],
         say: Callable[[str], None],
@@ -205,7 +244,7 @@ class _Look:
         self._api = api
         self._scope = scope
         self._cluster = cluster
-        self._publisher = publisher
+        self._writer = writer
         self._clock = clock
         self._say = say
         self._refused: list[str] = []
@@ -234,10 +273,10 @@ class _Look:
                 " docs/guides/collect-from-kubernetes.md"
             )
 
-    def result(self) -> Look:
+    def result(self, taken: Taken) -> Look:
         """What came of it."""
         return Look(
-            self._publisher.taken,
+            taken,
             tuple(self._refused),
             tuple(self._unanswered),
             tuple(self._versions),
@@ -256,9 +295,7 @@ class _Look:
             )
             if page.is_last and each.labels is not None:
                 tables["kube_lists"] = [self._list_row(each, page)]
-            self._publisher.take(tables, each.source)
-            if len(tables[OBJECTS]) >= _CHECK_OBJECTS:
-                self._publisher.check()
+            self._writer.take(tables, each.source)
             if page.is_last:
                 self._say(f"{each.name}: {page.listed}")
                 self._versions.append((each, page.version))
@@ -292,7 +329,7 @@ class _Look:
             "to": at,
             "reason": clean_text(error),
         }
-        self._publisher.take({"collector_gaps": [gap]}, f"{_SOURCE} {name}")
+        self._writer.take({"collector_gaps": [gap]}, f"{_SOURCE} {name}")
         self._say(f"{name}: not read ({error})")
 
 

@@ -13,15 +13,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import IO, Any, NoReturn
 
 import urllib3
 
 from goodput import __version__
-from goodput.errors import SourceUnreachable, UsageError
+from goodput.errors import SourceUnreachable
 from goodput.sources.deadline import within
-from goodput.sources.kube_access import ClusterAccess, NoAccess, find_access
+from goodput.sources.kube_access import ClusterAccess
 from goodput.sources.kube_answers import (
     Answer,
     Refused,
@@ -32,7 +31,6 @@ from goodput.sources.kube_answers import (
     server_time,
 )
 from goodput.sources.kube_patience import Patience, patiently
-from goodput.sources.kube_values import safe_text
 
 # What passes by itself; anything else that is not 200 is the server's last word.
 _PASSING = frozenset({429, 500, 502, 503, 504})
@@ -53,21 +51,22 @@ class KubernetesApi:
     """GET requests to one API server, tried again where that can help."""
 
     def __init__(
-        self, sign_in: Callable[[], ClusterAccess], patience: Patience | None = None
+        self,
+        access: ClusterAccess,
+        sign_in: Callable[[], ClusterAccess],
+        patience: Patience | None = None,
     ) -> None:
-        """Signs in.
+        """Sends nothing yet.
 
         Args:
-            sign_in: reads the credentials as they are now; called again when a token has run out.
+            access: the credentials as they are now.
+            sign_in: reads them anew when a token has run out.
             patience: None means the defaults.
-
-        Raises:
-            UsageError: there are no usable credentials.
         """
+        self._access = access
         self._sign_in = sign_in
         self._patience = patience or Patience()
-        self._access = sign_in()
-        self._pool = _pool(self._access)
+        self._pool = _pool(access)
         self._signing_in = threading.Lock()
         self._ahead = timedelta()
 
@@ -303,31 +302,6 @@ class KubernetesApi:
                     " authority in the kubeconfig"
                 ) from None
             raise Unanswered(f"{type(error).__name__}: {error}") from None
-
-
-def open_api(
-    kubeconfig: Path | None = None, context: str | None = None, patience: Patience | None = None
-) -> KubernetesApi:
-    """The cluster that a kubeconfig names, or the one that this process runs in.
-
-    As kubectl does: the file given, else $KUBECONFIG, else ~/.kube/config; else, in a pod, its
-    service account.
-
-    Raises:
-        UsageError: there is neither, or it cannot be used.
-    """
-
-    def sign_in() -> ClusterAccess:
-        try:
-            return find_access(kubeconfig, context)
-        except NoAccess as error:
-            reason = (safe_text(error, is_prose=True) or "").rstrip(".")
-            raise UsageError(
-                f"no way into a cluster: {reason}; name a kubeconfig with --kubeconfig, or run in"
-                " a pod that has a service account"
-            ) from None
-
-    return KubernetesApi(sign_in, patience)
 
 
 def _pool(access: ClusterAccess) -> urllib3.PoolManager:

@@ -13,9 +13,9 @@ from cluster_servers import InRepo, Real
 from goodput._resources import catalog_dir, resource_dir
 from goodput.contract import raw_table
 from goodput.lake import Lake
+from goodput.sources.kube_opening import open_api
 from goodput.sources.kube_patience import Patience
 from goodput.sources.kube_snapshot import Scope, take_kubernetes
-from goodput.sources.kubernetes_api import open_api
 from goodput.warehouse.connection import connect
 from goodput.warehouse.models import find_models
 from goodput.warehouse.rawviews import raw_view_sql

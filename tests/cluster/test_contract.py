@@ -19,9 +19,9 @@ from cluster_servers import stamp, until
 from goodput.errors import SourceUnreachable
 from goodput.sources.kube_answers import Refused, Unanswered
 from goodput.sources.kube_listing import pages
+from goodput.sources.kube_opening import open_api
 from goodput.sources.kube_snapshot import Scope, take_kubernetes
 from goodput.sources.kube_watch import Pace, watch_kubernetes
-from goodput.sources.kubernetes_api import open_api
 from goodput.sources.live_logs import LogOptions, take_logs
 from goodput.sources.live_pod_logs import PodLogs
 

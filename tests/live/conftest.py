@@ -69,7 +69,7 @@ def api(server, kubeconfig):
         token = kubeconfig.with_name("token").read_text().strip()
         return ClusterAccess(server.url, f"Bearer {token}", None)
 
-    api = KubernetesApi(sign_in, HASTE)
+    api = KubernetesApi(sign_in(), sign_in, HASTE)
     yield api
     api.close()
 

@@ -16,8 +16,8 @@ from kubernetes import client, config
 from goodput.errors import SourceUnreachable, UsageError
 from goodput.sources.kube_access import NoAccess, find_access
 from goodput.sources.kube_answers import Refused, Unanswered
+from goodput.sources.kube_opening import open_api
 from goodput.sources.kube_patience import Patience
-from goodput.sources.kubernetes_api import open_api
 
 NODES = "/api/v1/nodes"
 ONCE = Patience(attempts=1)

@@ -19,8 +19,9 @@ from goodput.errors import SourceUnreachable, UsageError
 from goodput.sources.dump import collect_files
 from goodput.sources.dumped import take_dump
 from goodput.sources.kube_listing import listed_kinds
+from goodput.sources.kube_opening import open_api
 from goodput.sources.kube_snapshot import Scope, take_kubernetes
-from goodput.sources.kubernetes_api import open_api
+from goodput.sources.publisher import Publisher
 from pipelines import collect as collect_job
 
 
@@ -162,6 +163,28 @@ def test_a_list_that_expires_for_ever_is_given_up(take, cluster, rows):
     look, _ = take()
     assert look.refused == ("Pod",)
     assert "Pod" not in [kind for (kind,) in rows("kube_lists", "kind")]
+
+
+def test_nothing_follows_a_page_that_could_not_be_written(take, cluster, rows, monkeypatch):
+    """Else the last page would say that the list is whole, and the pods of this one are gone."""
+    cluster.add("pods", *(pod(f"p{number:04d}") for number in range(2100)))
+    sizes = []
+    whole = Publisher.take
+
+    def full_disk_at_the_second(self, tables, source):
+        sizes.append(len(tables["kube_objects"]))
+        if sizes.count(500) == 2:
+            raise OSError(28, "No space left on device")
+        whole(self, tables, source)
+
+    monkeypatch.setattr(Publisher, "take", full_disk_at_the_second)
+    with pytest.raises(OSError, match="No space left"):
+        take()
+    assert [size for size in sizes if size] == [500, 500]
+    monkeypatch.undo()
+    take()
+    assert rows("kube_objects", "count(*)") == [(2100,)]
+    assert ("Pod", 2100) in rows("kube_lists", "kind, items")
 
 
 def test_two_looks_at_once_give_the_same_rows(kubeconfig, lake, cluster, rows):

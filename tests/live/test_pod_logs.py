@@ -9,8 +9,8 @@ from fake_kubernetes import Fault
 
 from goodput.cli import main
 from goodput.errors import SourceUnreachable
+from goodput.sources.kube_opening import open_api
 from goodput.sources.kube_snapshot import Scope
-from goodput.sources.kubernetes_api import open_api
 from goodput.sources.live_logs import LogOptions, take_logs
 from goodput.sources.live_pod_logs import PodLogs, runs_of
 

@@ -177,7 +177,7 @@ class Loop:
             look.result()
 
     def _open_api(self) -> KubernetesApi:
-        return KubernetesApi(lambda: self._access, _PATIENCE)
+        return KubernetesApi(self._access, lambda: self._access, _PATIENCE)
 
     def _take(self, now: datetime) -> None:
         with closing(self._open_api()) as api:

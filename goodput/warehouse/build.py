@@ -254,7 +254,9 @@ def set_variables(
 ) -> None:
     """Sets what SQL reads with getvariable(): the window, the knowledge time, the parameters."""
     for name, value in _parsed_parameters(con, params).items():
-        con.execute(f"set variable {name} = ?", [value])
+        # Products of these with the milliseconds of a second leave 32 bits.
+        kind = "::bigint" if isinstance(value, int) else ""
+        con.execute(f"set variable {name} = ?{kind}", [value])
     for name, instant in (
         ("window_start", window.start),
         # What lies after the knowledge time cannot be accounted for yet.
@@ -282,27 +284,31 @@ def _parsed_parameters(
 ) -> dict[str, str | int | float | None]:
     """All parameters of the catalogue, with the overrides."""
     known = con.sql(
-        "select name, coalesce(value::varchar, ''), coalesce(choices::varchar, '')"
+        "select name, coalesce(value::varchar, ''), type, coalesce(choices::varchar, '')"
         " from catalog.parameters"
     ).fetchall()
-    defaults = {name: default for name, default, _ in known}
-    choices = {name: texts.split("|") for name, _, texts in known if texts}
+    defaults = {name: default for name, default, _, _ in known}
     if unknown := sorted(set(params) - set(defaults)):
         listed = f"; known are {', '.join(sorted(defaults))}"
         hint = did_you_mean(unknown[0], defaults.keys()) or listed
         raise UsageError(f"there is no parameter {unknown[0]!r}{hint}")
+    texts = {**defaults, **params}
     return {
-        name: _parse_parameter(name, text, choices.get(name))
-        for name, text in {**defaults, **params}.items()
+        name: _one_of(name, texts[name], choices.split("|"))
+        if kind == "choice"
+        else _parse_number(name, texts[name], is_whole=kind == "whole")
+        for name, _, kind, choices in known
     }
 
 
-def _parse_parameter(name: str, text: str, choices: list[str] | None) -> str | int | float | None:
-    """One of its choices where it has any, else a number, or null for an empty text."""
-    if choices is not None:
-        if text not in choices:
-            raise UsageError(f"parameter {name} takes {' or '.join(choices)}, not {text!r}")
-        return text
+def _one_of(name: str, text: str, choices: list[str]) -> str:
+    if text not in choices:
+        raise UsageError(f"parameter {name} takes {' or '.join(choices)}, not {text!r}")
+    return text
+
+
+def _parse_number(name: str, text: str, *, is_whole: bool) -> int | float | None:
+    """A number, or null for an empty text."""
     if not text:
         return None
     try:
@@ -310,11 +316,12 @@ def _parse_parameter(name: str, text: str, choices: list[str] | None) -> str | i
     except ValueError:
         number = math.nan
     # Not so large that a sum with an instant leaves the whole numbers of 64 bits.
-    if not 0 <= number <= _LARGEST_PARAMETER:
+    if not 0 <= number <= _LARGEST_PARAMETER or (is_whole and number != int(number)):
+        what = "whole number" if is_whole else "number"
         raise UsageError(
-            f"parameter {name} takes a number from 0 to {_LARGEST_PARAMETER}, not {text!r}"
+            f"parameter {name} takes a {what} from 0 to {_LARGEST_PARAMETER}, not {text!r}"
         )
-    return number
+    return int(number) if is_whole else number
 
 
 def record_build(

@@ -64,8 +64,8 @@ select
     outcome,
     first_node_uid,
     onset_ms,
-    onset_ms - 1000 * getvariable('attrib_before_s') as from_ms,
-    ended_ms + 1000 * getvariable('attrib_after_s') as to_ms,
+    cast(onset_ms - 1000 * getvariable('attrib_before_s') as bigint) as from_ms,
+    cast(ended_ms + 1000 * getvariable('attrib_after_s') as bigint) as to_ms,
     coalesce(next_started_ms, getvariable('forever_ms')) as next_started_ms,
     coalesce(prev_ended_ms, -getvariable('forever_ms')) as prev_ended_ms
 from onsets

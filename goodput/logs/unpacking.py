@@ -25,16 +25,20 @@ def unpacked(raw: IO[bytes]) -> io.BufferedReader:
     buffered = (
         raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(_Raw(raw), BLOCK_BYTES)
     )
-    head = buffered.peek(4)[:4]
-    if head.startswith(_GZIP):
-        # As large as what is read, or what was peeked at is lost where the next bytes are damaged.
-        buffered = io.BufferedReader(_Gzip(buffered), BLOCK_BYTES)
-    elif head == _ZSTD:
-        buffered = io.BufferedReader(_Zstd(buffered), BLOCK_BYTES)
+    buffered = unwrapped(buffered)
     if _begins_as_utf16(buffered):
         return io.BufferedReader(_Utf16(buffered))
     skip_mark(buffered)
     return buffered
+
+
+def unwrapped(packed: io.BufferedReader) -> io.BufferedReader:
+    """The bytes of a stream without gzip or zstd, if it has one; damage raises one of DAMAGE."""
+    head = packed.peek(4)[:4]
+    # As large as what is read, or what was peeked at is lost where the next bytes are damaged.
+    if head.startswith(_GZIP):
+        return io.BufferedReader(_Gzip(packed), BLOCK_BYTES)
+    return io.BufferedReader(_Zstd(packed), BLOCK_BYTES) if head == _ZSTD else packed
 
 
 def skip_mark(stream: io.BufferedReader[Any]) -> None:

@@ -6,11 +6,9 @@ where it helps, which command writes something that can be read.
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import re
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,20 +16,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import zstandard
-
 from goodput._files import path_text
 from goodput.errors import NoData
 from goodput.logs import LogHints, read_log
-from goodput.logs.unpacking import skip_mark
+from goodput.logs.unpacking import DAMAGE, skip_mark, unwrapped
 from goodput.sources import checkpoint_listing, kernel_log, kube_files, trackers
 from goodput.sources.artefact import Hints, Row, checked_hints, quarantine_row
 from goodput.sources.kube_values import clean_text, format_instant
 
 HEAD_BYTES = 64 << 10
 
-_GZIP = b"\x1f\x8b"
-_ZSTD = b"\x28\xb5\x2f\xfd"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _CONTROL = bytes([*range(7), 14, 15, *range(16, 27), *range(28, 32)])
 # Archives and tensors hold control bytes everywhere.
@@ -277,14 +271,7 @@ class _Unpacked(io.RawIOBase):
 
     def __init__(self, packed: io.BufferedReader) -> None:
         self.flaw: str | None = None
-        magic = packed.peek(4)[:4]  # a pipe cannot be wound back
-        self._stream: Any = packed
-        if magic.startswith(_GZIP):
-            self._stream = gzip.GzipFile(fileobj=packed)
-        elif magic == _ZSTD:
-            self._stream = zstandard.ZstdDecompressor().stream_reader(
-                packed, read_across_frames=True
-            )
+        self._stream = unwrapped(packed)
 
     def readable(self) -> bool:
         return True
@@ -296,6 +283,6 @@ class _Unpacked(io.RawIOBase):
             while filled < len(buffer) and (data := self._stream.read1(len(buffer) - filled)):
                 buffer[filled : filled + len(data)] = data
                 filled += len(data)
-        except (EOFError, OSError, zlib.error, zstandard.ZstdError) as error:
+        except (OSError, *DAMAGE) as error:
             self.flaw = clean_text(error)
         return filled

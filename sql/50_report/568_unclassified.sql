@@ -20,6 +20,26 @@ repeated as (
     group by row_id
 ),
 
+-- Two collectors at once may both have brought a row.
+given as (
+    select distinct
+        cluster,
+        source,
+        value,
+        node_uid,
+        gpu,
+        pod_uid,
+        job,
+        attempt,
+        rank,
+        origin,
+        origin_line,
+        row_id,
+        coalesce(t, "from") as observed_at
+    from gathered.evidence
+    where value is not null and coalesce(t, "from") <= getvariable('as_of')
+),
+
 unknown as (
     select
         evidence.cluster,
@@ -27,17 +47,14 @@ unknown as (
         evidence.value,
         regexp_replace(evidence.value, '0x[0-9a-fA-F]+|\d+', '#', 'g') as shape,
         1 + coalesce(repeated.repeats, 0) as line_count,
-        coalesce(evidence.t, evidence."from") as observed_at
-    from gathered.evidence as evidence
+        evidence.observed_at
+    from given as evidence
     left join known
         on evidence.cluster = known.cluster
         and evidence.source = known.source
         and evidence.value = known.value
     left join repeated on evidence.row_id = repeated.row_id
-    where
-        evidence.value is not null
-        and known.value is null
-        and coalesce(evidence.t, evidence."from") <= getvariable('as_of')
+    where known.value is null
 )
 
 select

@@ -75,10 +75,11 @@ def test_packed_files_are_unpacked_whatever_their_name(take, a_list, pack):
     assert collected.files[0].rows == {"kube_objects": 3, "kube_lists": 1 + 1}
 
 
-def test_what_is_whole_in_a_cut_gzip_file_is_taken(take, make):
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
+def test_what_is_whole_in_a_packed_file_that_is_cut_off_is_taken(take, make, pack):
     items = [make.pod(f"p{n}", labels={"x": f"{n * 7919:064x}"}) for n in range(400)]
-    packed = gzip.compress(make.listed(*items).encode())
-    collected = take(a__json__gz=packed[: len(packed) // 2])
+    packed = pack(make.listed(*items).encode())
+    collected = take(a__json__gz=packed[: len(packed) * 3 // 4])
     assert 50 < len(collected.tables["kube_objects"]) < 400
     assert any("compressed data are cut off" in reason for reason in reasons(collected))
     assert any("the JSON is cut off" in reason for reason in reasons(collected))

@@ -450,6 +450,7 @@ def test_observations_without_a_rule_are_counted(model):
         """
         cluster  source  value              t       row_id
         a        log     something 1 new    10:00   r1
+        a        log     something 1 new    10:00   r1
         a        log     something 2 new    11:00   r2
         a        log     CUDA error         10:00   r3
         a        log     not yet known of   200:00  r4

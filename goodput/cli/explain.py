@@ -26,6 +26,11 @@ _SHORT_TIMELINE = 20
 # decided comes first among the evidence, so it always shows.
 _LONGEST_TIMELINE = 200
 _MOST_EVIDENCE = 20
+_WHOSE_GPUS = {
+    "its own": "on its own GPUs",
+    "of other jobs": "on those of other jobs",
+    "idle": "on idle ones, which waited",
+}
 
 
 @click.command(
@@ -58,8 +63,10 @@ def _print(found: Explanation) -> None:
 
     attempt = "" if found.attempt is None else f", attempt {found.attempt}"
     facts = ", ".join(f"{name} {shown(value)}" for name, value in found.facts.items() if value)
+    span = " to ".join(map(shown, found.window.values()))
     click.echo(
-        f"{found.kind} {shown(found.key)}{attempt} in cluster {shown(found.cluster)} ({facts})"
+        f"{found.kind} {shown(found.key)}{attempt} in cluster {shown(found.cluster)} ({facts}),"
+        f" {span}"
     )
     click.echo("\nWhere its GPU-hours went")
     is_short = len(found.totals) <= _SHORT
@@ -134,6 +141,7 @@ def _interruption_lines(row: dict[str, Any]) -> Iterator[str]:
         f"{shown(row['class']) or 'unknown'}{confidence} ({shown(row['rule'])}), "
         f"{row['lost_gpu_hours']:.2f} GPU-hours lost"
     )
+    yield from _cost_lines(row["costs"])
     if row["confidence_terms"]:
         terms = (f"{term['points']:+d} {term['reason']}" for term in row["confidence_terms"])
         yield f"    confidence: {', '.join(terms)}"
@@ -158,6 +166,16 @@ def _interruption_lines(row: dict[str, Any]) -> Iterator[str]:
         )
     if (left := len(row["evidence"]) - _MOST_EVIDENCE) > 0:
         yield f"    {counted(left, 'more piece')} of evidence: -o json has all"
+
+
+def _cost_lines(costs: list[dict[str, Any]]) -> Iterator[str]:
+    """What an interruption cost, by whose GPUs it took."""
+    for whose, words in _WHOSE_GPUS.items():
+        states = [row for row in costs if row["whose"] == whose]
+        if states:
+            total = sum(row["gpu_hours"] for row in states)
+            parts = ", ".join(f"{row['state']} {row['gpu_hours']:.2f}" for row in states)
+            yield f"    {words}: {total:.2f} ({parts})"
 
 
 def _outage_lines(row: dict[str, Any]) -> Iterator[str]:

@@ -99,6 +99,22 @@ _INTERRUPTIONS = f"""
     order by occurred_at, job, attempt
 """
 
+# Also what others waited for: an end is charged with it, and the job's own hours lack it.
+_COSTS = f"""
+    select
+        state,
+        case
+            when job = cause_job then 'its own'
+            when job is null then 'idle'
+            else 'of other jobs'
+        end as whose,
+        {_GPU_HOURS} as gpu_hours
+    from ledger.group_time
+    where cluster = $cluster and cause_job = $job and cause_attempt = $attempt
+    group by state, whose
+    order by whose, gpu_hours desc, state
+"""
+
 _EVIDENCE = f"""
     select
         make_timestamptz(observed_ms * 1000) as observed_at, source, value, class, role, strength,
@@ -163,6 +179,8 @@ _CONDITIONS = """
     order by started_at, type
 """
 
+_WINDOW = "select window_start, window_end from meta.build"
+
 _JOB_FACTS = """
     select any_value(name) as name, any_value(namespace) as namespace, any_value(team) as team,
         any_value(state) as state
@@ -182,11 +200,13 @@ class Explanation:
     Attributes:
         kind: "job" or "node".
         key: the job's or the node's identity.
+        window: start and end of what was accounted for.
         facts: what is known about it, such as its name.
         totals: GPU-hours by state and cause.
         sums: GPU-hours by what they were spent on: work, each cause, normal overhead.
         timeline: what its GPUs did, in order; equal neighbours merged.
-        interruptions: attempts that ended badly, each with its `evidence`.
+        interruptions: attempts that ended badly, each with its `evidence`, and its `costs` by
+            state and by whose GPUs it took.
         outages: for a node, when it was not available, each with its `conditions`.
         incidents: what its interruptions and outages were part of, and what else was.
         slow_segments: when its steps, or those it is suspected to hold up, were slow.
@@ -198,6 +218,7 @@ class Explanation:
     cluster: str
     key: str
     attempt: int | None
+    window: Row
     facts: Row
     totals: list[Row]
     timeline: list[Row]
@@ -254,9 +275,7 @@ def _explain(
     def ask(query: str) -> list[Row]:
         return _rows(con, query.format(filter=condition, keys=keys), binding)
 
-    interruptions = [
-        {**row, "evidence": _evidence(con, cluster, row)} for row in ask(_INTERRUPTIONS)
-    ]
+    interruptions = [{**row, **_reasons(con, cluster, row)} for row in ask(_INTERRUPTIONS)]
     outages = [] if is_job else _outages(con, binding)
     incidents = [row["incident"] for row in (*interruptions, *outages)]
     return Explanation(
@@ -264,6 +283,7 @@ def _explain(
         cluster=cluster,
         key=key,
         attempt=attempt,
+        window=ask(_WINDOW)[0],
         facts=_rows(con, _JOB_FACTS if is_job else _NODE_FACTS, binding)[0],
         totals=ask(_TOTALS),
         timeline=ask(_TIMELINE),
@@ -277,9 +297,10 @@ def _explain(
     )
 
 
-def _evidence(con: duckdb.DuckDBPyConnection, cluster: str, interruption: Row) -> list[Row]:
-    binding = {name: interruption[name] for name in ("job", "attempt")}
-    return _rows(con, _EVIDENCE, {"cluster": cluster, **binding})
+def _reasons(con: duckdb.DuckDBPyConnection, cluster: str, interruption: Row) -> Row:
+    """What an end cost, and what tells why it came."""
+    binding = {"cluster": cluster, **{name: interruption[name] for name in ("job", "attempt")}}
+    return {"costs": _rows(con, _COSTS, binding), "evidence": _rows(con, _EVIDENCE, binding)}
 
 
 def _outages(con: duckdb.DuckDBPyConnection, binding: Row) -> list[Row]:

@@ -25,6 +25,7 @@ _INTERRUPTION = (
     "caused_by",
     "lost_gpu_hours",
 )
+_COST = ("whose", "state", "gpu_hours")
 _EVIDENCE = (
     "is_picked",
     "observed_at",
@@ -69,9 +70,10 @@ def explanation_html(found: Explanation) -> str:
     """Totals and losses open, evidence and the timeline behind a click."""
     attempt = "" if found.attempt is None else f", attempt {found.attempt}"
     facts = ", ".join(f"{name} {value}" for name, value in found.facts.items() if value)
+    span = " to ".join(str(instant) for instant in found.window.values())
     parts = [
         html("h4", f"{found.kind} {found.key}{attempt} in cluster {found.cluster}"),
-        html("p", facts),
+        html("p", f"{facts}; {span}"),
         html("b", "Where its GPU-hours went"),
         html_table(found.totals, ("state", "cause", "gpu_hours")),
         *_losses(found),
@@ -93,6 +95,7 @@ def _losses(found: Explanation) -> Iterator[Markup]:
             yield html("b", title)
             yield html_table(rows, columns)
     for row in found.interruptions:
+        yield _folded(f"Cost: {row['job']}/{row['attempt']}", row["costs"], _COST)
         name = f"Evidence: {row['job']}/{row['attempt']}, {len(row['evidence'])} observations"
         yield _folded(name, row["evidence"], _EVIDENCE)
     for row in found.outages:

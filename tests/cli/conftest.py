@@ -61,6 +61,11 @@ MODELS = {
         select cluster, pool, node_uid, gpu as lead_gpu, state, cause, sum(unit_ms) as unit_ms
         from ledger.gpu_time
         group by all""",
+    "30_ledger/344_group_time.sql": """
+        -- What the interruption is charged with: its recomputation, and a GPU that waited.
+        select cluster, state, job, 'J1' as cause_job, 1 as cause_attempt, unit_ms
+        from ledger.gpu_time
+        where cause is not null or job is null""",
     "30_ledger/350_interruptions.sql": """
         -- One interruption.
         select 'default' as cluster, 'J1' as job, 1 as attempt,

@@ -26,6 +26,11 @@ def test_explain_merges_the_gpus_of_a_job(built):
     assert sum(row["gpu_hours"] for row in found["totals"]) == pytest.approx(119 / 60)
     [interruption] = found["interruptions"]
     assert interruption["lost_gpu_hours"] == 1.0
+    assert [(row["whose"], row["state"]) for row in interruption["costs"]] == [
+        ("idle", "I.no_demand"),
+        ("its own", "A.lost.recompute"),
+    ]
+    assert sum(row["gpu_hours"] for row in interruption["costs"]) == pytest.approx(1.0)
     assert [(item["source"], item["is_picked"]) for item in interruption["evidence"]] == [
         ("xid", True),
         ("exit", False),
@@ -38,13 +43,18 @@ def test_explain_merges_the_gpus_of_a_job(built):
 def test_explain_one_attempt_in_words(built):
     lines = built("explain", "J1/1").stdout.splitlines()
 
-    assert lines[0] == "job J1, attempt 1 in cluster default (name llama, namespace ml)"
-    assert lines[-14:] == [
+    assert lines[0] == (
+        "job J1, attempt 1 in cluster default (name llama, namespace ml),"
+        " 2026-03-02T00:00:00Z to 2026-03-09T00:00:00Z"
+    )
+    assert lines[-16:] == [
         "Interruptions",
         (
             "  2026-03-02T00:30:00Z  J1/1 failed: gpu.lost, confidence 90 % (proof), "
             "1.00 GPU-hours lost"
         ),
+        "    on its own GPUs: 0.98 (A.lost.recompute 0.98)",
+        "    on idle ones, which waited: 0.02 (I.no_demand 0.02)",
         "    confidence: +110 proof, -20 a rival",
         "    caused by: the restart of J0/2 after net.fabric",
         "    incident: gpu.lost 1",
@@ -104,7 +114,7 @@ def test_what_is_cut_is_told(built, monkeypatch):
 def test_explain_a_node_with_its_outages(built):
     lines = built("explain", "n1").stdout.splitlines()
 
-    assert lines[0] == "node u1 in cluster default (name n1, gpus 2)"
+    assert lines[0].startswith("node u1 in cluster default (name n1, gpus 2), 2026-03-02T00:00:00Z")
     assert lines[-13:-8] == [
         "Outages",
         "  2026-03-02T00:00:00Z to 2026-03-02T00:01:00Z  node: gpu.lost (not planned, reboot)",

@@ -20,6 +20,7 @@ from goodput.errors import SourceUnreachable, UsageError
 from goodput.lake import Lake
 from goodput.settings import Settings
 from goodput.sources.web import Access, access_from_files
+from goodput.texts import did_you_mean
 
 if TYPE_CHECKING:
     from goodput.sources.kube_patience import Patience
@@ -338,8 +339,10 @@ def _source(entry: dict[str, Any]) -> Source:
         known = ", ".join(sorted(KINDS))
         raise UsageError(f"there is no source of kind {kind!r}; known are {known}")
     wanted = KINDS[kind]
-    if unknown := sorted(set(entry) - {option.name for option in fields(wanted)}):
-        raise UsageError(f"a source of kind {kind!r} has no option {unknown[0]!r}")
+    options = [option.name for option in fields(wanted)]
+    if unknown := sorted(set(entry) - set(options)):
+        hint = did_you_mean(unknown[0], options) or f"; known are {', '.join(options)}"
+        raise UsageError(f"a source of kind {kind!r} has no option {unknown[0]!r}{hint}")
     try:
         return msgspec.convert(entry, wanted, dec_hook=_path)
     except msgspec.ValidationError as error:

@@ -496,4 +496,6 @@ def test_the_scheduled_job_takes_a_cluster(site, cluster, rows, capsys):
 
 def test_the_scheduled_job_knows_its_options(site, capsys):
     assert site('namespace = "team"') == UsageError.exit_code
-    assert "a source of kind 'kubernetes' has no option 'namespace'" in capsys.readouterr().err
+    assert "a source of kind 'kubernetes' has no option 'namespace'; did you mean namespaces" in (
+        capsys.readouterr().err
+    )

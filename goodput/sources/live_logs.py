@@ -32,6 +32,9 @@ GROUPS = ("job", "attempt", "rank", "namespace", "pod", "container")
 """What a pattern may find in a path."""
 
 _MAX_DIGITS = 9
+# What tells whose a log is; a file that only sits in a folder is a job of its own, named after it.
+_NAMES = ("job", "path_job", "pod_uid", "namespace")
+_NAMELESS = "; no job is named, --job or --path-pattern can"
 
 
 @dataclass(frozen=True)
@@ -276,4 +279,5 @@ def _sentence(name: str, tables: Rows) -> str:
     ]
     refused = [f"{len(rows)} quarantined"] if (rows := tables.get(QUARANTINE)) else []
     label = file[0]["format"] if file else "no log"
-    return f"{name}: {label}: {', '.join(counts + refused) or 'nothing'}"
+    hint = _NAMELESS if file and not any(file[0].get(key) for key in _NAMES) else ""
+    return f"{name}: {label}: {', '.join(counts + refused) or 'nothing'}{hint}"

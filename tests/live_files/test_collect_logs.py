@@ -45,6 +45,15 @@ def test_what_a_log_tells_and_whose_it_is(runs, tmp_path):
     assert runs.said == [f"{log}: maxtext: 1 log_segments, 2 log_steps"]
 
 
+def test_a_log_that_nothing_names_a_job_for_says_so(runs, tmp_path):
+    (tmp_path / "logs").mkdir()
+    log = put(tmp_path / "logs/train.log", steps(1, 2), at=20)
+    runs.logs(log, at=100)
+    runs.logs(log, at=200, job="J")
+    read = f"{log}: maxtext: 1 log_segments, 2 log_steps"
+    assert runs.said == [f"{read}; no job is named, --job or --path-pattern can", read]
+
+
 def test_a_file_that_is_as_it_was_is_not_opened(runs, tmp_path, monkeypatch):
     put(tmp_path / "run7/rank-3.log", steps(1, 2), at=20)
     runs.logs(tmp_path / "run7", at=2000)

@@ -26,7 +26,7 @@ from goodput.warehouse.connection import connect
 from goodput.warehouse.results import NOTHING_PAID
 from goodput.window import Window
 
-SCHEMA_VERSION = "1.2"
+SCHEMA_VERSION = "1.3"
 
 Row = dict[str, Any]
 

@@ -72,6 +72,7 @@ INTERRUPTION_COLUMNS = (
     Column("confidence", "Confidence", "count"),
     Column("node_name", "Node"),
     Column("lost_gpu_hours", "Lost GPU-hours", "hours", 1),
+    Column("waited_gpu_hours", "Of it, idle GPUs", "hours", 1),
     Column("explain", "Explain", "command"),
 )
 

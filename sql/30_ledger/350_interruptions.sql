@@ -1,8 +1,8 @@
 -- Attempts that ended badly inside the window, with the class that explains them [4].
 --
--- lost_gpu_ms is all time of the ledger charged to this
--- end, in GPU-milliseconds (a share counts as its share). caused_by is set where
--- a preemption made room for the restart of another job: the class of that job's end.
+-- lost_gpu_ms is all time of the ledger charged to this end, in GPU-milliseconds (a share counts as its
+-- share), waited_gpu_ms the part of it of GPUs that were idle meanwhile. caused_by is set where a
+-- preemption made room for the restart of another job: the class of that job's end.
 --
 -- grain: cluster, job, attempt
 -- nothing without: intervals.attribution
@@ -12,7 +12,8 @@ with charged as (
         device.cluster,
         charge.cause_job as job,
         charge.cause_attempt as attempt,
-        sum(booked.unit_ms) as unit_ms
+        sum(booked.unit_ms) as unit_ms,
+        sum(case when charge.state like 'I.%' then booked.unit_ms else 0 end) as waited_unit_ms
     from ledger.charged_shares as booked
     inner join ledger.device_groups as device using (group_id)
     inner join ledger.charges as charge using (charge_id)
@@ -37,7 +38,8 @@ select
     preemptor.caused_by,
     preemptor.caused_by_job,
     preemptor.caused_by_attempt,
-    cast(coalesce(charged.unit_ms, 0) // 5040 as bigint) as lost_gpu_ms
+    cast(coalesce(charged.unit_ms, 0) // 5040 as bigint) as lost_gpu_ms,
+    cast(coalesce(charged.waited_unit_ms, 0) // 5040 as bigint) as waited_gpu_ms
 from intervals.attribution as attribution
 inner join intervals.lineage_attempts as attempt using (cluster, job, attempt)
 inner join intervals.incident_members as member using (cluster, job, attempt)

@@ -20,7 +20,8 @@ select
     interruptions.node_uid,
     nodes.node_name,
     interruptions.rule,
-    interruptions.lost_gpu_ms / 3600000 as lost_gpu_hours
+    interruptions.lost_gpu_ms / 3600000 as lost_gpu_hours,
+    interruptions.waited_gpu_ms / 3600000 as waited_gpu_hours
 from ledger.interruptions as interruptions
 left join staged.jobs as jobs
     on interruptions.cluster = jobs.cluster and interruptions.job = jobs.job

@@ -15,3 +15,5 @@ def test_costs_of_a_failure_are_those_of_its_own_gpus_and_of_idle_ones(small):
         ("its own", "A.init", pytest.approx(16 * 10 / 60)),
     ]
     assert failure["lost_gpu_hours"] == pytest.approx(8 + 16 * 57 / 60)
+    waited = small.sql("select waited_gpu_hours from report.interruptions where job = 'j-1'")
+    assert waited.fetchall() == [(8,)]

@@ -125,10 +125,12 @@ def _print_totals(found: Explanation) -> None:
 def _look_lines(row: dict[str, Any]) -> Iterator[str]:
     from goodput.cli.output import shown
 
-    yield (
-        f"  {shown(row['job'])}/{row['attempt']}: logs of {shown(row['root'])} were last looked at"
-        f" {shown(row['looked_at'])}; what the job did since then is unknown"
-    )
+    looked = f"logs of {shown(row['root'])} were last looked at {shown(row['looked_at'])}"
+    since = "since then"
+    if row["known_until"] < row["looked_at"]:
+        looked = f"its pods were last seen {shown(row['seen_at'])}"
+        since = f"after {shown(row['known_until'])}"
+    yield (f"  {shown(row['job'])}/{row['attempt']}: {looked}; what the job did {since} is unknown")
 
 
 def _interruption_lines(row: dict[str, Any]) -> Iterator[str]:

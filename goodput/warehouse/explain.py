@@ -158,10 +158,10 @@ _SLOW_SEGMENTS = f"""
 """
 
 _LAST_LOOKS = """
-    select job, attempt, root, looked_at
+    select job, attempt, root, looked_at, seen_at, known_until
     from staged.log_looks, meta.build
     where {filter} and ($attempt::integer is null or attempt = $attempt)
-    and looked_at < least(as_of, window_end)
+    and known_until < least(as_of, window_end)
     order by job, attempt
 """
 
@@ -210,7 +210,8 @@ class Explanation:
         outages: for a node, when it was not available, each with its `conditions`.
         incidents: what its interruptions and outages were part of, and what else was.
         slow_segments: when its steps, or those it is suspected to hold up, were slow.
-        last_looks: for a job, when its logs were last looked at, if the window goes on after it.
+        last_looks: for a job, when its logs and pods were last looked at, if the window goes on
+            after it.
         suspicions: for a node, in how many gangs with it and without it steps were slow.
     """
 

@@ -48,7 +48,7 @@ _TIMELINE = (
     "nodes",
     "gpu_hours",
 )
-_LAST_LOOK = ("job", "attempt", "root", "looked_at")
+_LAST_LOOK = ("job", "attempt", "root", "looked_at", "seen_at", "known_until")
 _OUTAGE = ("started_at", "ended_at", "gpu", "class", "planned", "action", "lost_gpu_hours")
 _CONDITION = ("started_at", "ended_at", "type", "status", "reason", "gpu", "class")
 _INCIDENT = ("started_at", "class", "topology", "nodes", "jobs", "lost_gpu_hours")
@@ -89,7 +89,7 @@ def _losses(found: Explanation) -> Iterator[Markup]:
         ("Incidents", found.incidents, _INCIDENT),
         ("Slow steps", found.slow_segments, _SLOW),
         ("Suspected of slow steps", found.suspicions, _SUSPICION),
-        ("Logs were looked at last", found.last_looks, _LAST_LOOK),
+        ("Looked at last", found.last_looks, _LAST_LOOK),
     ):
         if rows:
             yield html("b", title)

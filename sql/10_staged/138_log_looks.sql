@@ -7,6 +7,9 @@
 -- attempt of which typed rows or a tracker tell steps or phases, too, as nobody knows when somebody looked
 -- at these.
 --
+-- Where nobody looks at the pods of the attempt any more, its silence says nothing: it may be over. So
+-- `known_until` is the last look at log and pods alike, or the last line of the log if that is later.
+--
 -- grain: cluster, job, attempt
 -- nothing without: observed.step_streams
 
@@ -208,15 +211,39 @@ looks as (
     from dumped_logs as log
     inner join dumps as dump using (cluster, run_id)
     where dump.looked_at is not null
+),
+
+last_looks as (
+    select
+        log.cluster,
+        log.job,
+        log.attempt,
+        max_by(look.root, (look.looked_at, look.root)) as root,
+        max(look.looked_at) as looked_at
+    from last_logs as log
+    inner join looks as look using (cluster, log_id)
+    anti join told_elsewhere using (cluster, job, attempt)
+    group by log.cluster, log.job, log.attempt
+),
+
+last_lines as (
+    select cluster, job, attempt, max(told_until) as told_until
+    from supplies
+    group by cluster, job, attempt
 )
 
 select
-    log.cluster,
-    log.job,
-    log.attempt,
-    max_by(look.root, (look.looked_at, look.root)) as root,
-    max(look.looked_at) as looked_at
-from last_logs as log
-inner join looks as look using (cluster, log_id)
-anti join told_elsewhere using (cluster, job, attempt)
-group by log.cluster, log.job, log.attempt
+    look.cluster,
+    look.job,
+    look.attempt,
+    look.root,
+    look.looked_at,
+    pod.seen_at,
+    case
+        when pod.seen_at < look.looked_at
+            then least(greatest(pod.seen_at, line.told_until), look.looked_at)
+        else look.looked_at
+    end as known_until
+from last_looks as look
+inner join last_lines as line using (cluster, job, attempt)
+left join staged.pod_looks as pod using (cluster, job, attempt)

@@ -2,7 +2,7 @@
 -- attempt before and the start of the next [0.2].
 --
 -- lineage_id stands for the long key; it holds for one build only. looked_ms is when somebody last looked at
--- the log of an attempt that is still open; null where that is not known.
+-- the log and the pods of an attempt that is still open; null where that is not known.
 --
 -- grain: cluster, job, attempt
 
@@ -18,7 +18,7 @@ select
     ms_of(attempt.started_at) as started_ms,
     ms_of(attempt.ended_at) as ended_ms,
     coalesce(ms_of(attempt.ended_at), getvariable('as_of_ms')) as known_end_ms,
-    ms_of(look.looked_at) as looked_ms,
+    ms_of(look.known_until) as looked_ms,
     attempt.outcome,
     attempt.ended_at is not null
     and attempt.outcome not in ('succeeded', 'running') as is_interrupted,

@@ -12,7 +12,8 @@ select
 from staged.log_looks as look
 inner join intervals.attempt_timeline as line using (cluster, job, attempt)
 where
-    line.state = 'A.unknown'
+    look.looked_at = look.known_until
+    and line.state = 'A.unknown'
     and line.cause = 'unk.obs_gap'
     and line.ended_ms > getvariable('window_start_ms')
     and line.started_ms < getvariable('window_end_ms')

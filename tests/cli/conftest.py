@@ -25,7 +25,8 @@ MODELS = {
     "10_staged/138_log_looks.sql": """
         -- Nobody looked at logs.
         select 'default' as cluster, 'J0' as job, 1 as attempt, '/logs' as root,
-            getvariable('window_start')::timestamptz as looked_at
+            getvariable('window_start')::timestamptz as looked_at, looked_at as seen_at,
+            looked_at as known_until
         where false""",
     "20_intervals/232_slow_suspects.sql": """
         -- One suspect.

@@ -289,3 +289,58 @@ def test_listings_that_missed_a_log_one_after_the_other_or_with_pauses(bench):
         """,
     )
     bench.expect("staged.log_looks", "job  looked_at\nA    06:00\nB    06:00")
+
+
+def test_pods_that_nobody_sees_any_more_bound_what_silence_says(bench):
+    """A's log was read to its last line at 03:00, after the last look at its pods; B's is newer."""
+    bench.given(
+        "observed.log_attempts",
+        """
+        cluster  job  attempt  log_id  stream  ended_at
+        c        A    1        a       a       03:00
+        c        B    1        b       b       01:00
+        """,
+    )
+    bench.given(
+        "staged.pod_looks",
+        """
+        cluster  job  attempt  seen_at
+        c        A    1        02:00
+        c        B    1        07:00
+        """,
+    )
+    read(bench, "c  a  /logs/a.log  /logs  01:00\nc  b  /logs/b.log  /logs  01:00")
+    listed(bench, "c  /logs  06:00  true  2  []")
+    bench.expect(
+        "staged.log_looks",
+        """
+        job  looked_at  seen_at  known_until
+        A    06:00      02:00    03:00
+        B    06:00      07:00    06:00
+        """,
+    )
+
+
+def test_pods_are_seen_by_each_look_of_a_cluster_and_by_a_dump_when_it_was_made(bench):
+    """Of what A's pod was seen by, the dump r2 tells of 05:00; what shows no pod is no look at it."""
+    bench.given("staged.pods", "cluster  job  attempt  pod_uid\nc  A  1  p1\nc  C  1  p3")
+    bench.given(
+        "raw.kube_objects",
+        """
+        cluster  kind  uid  run_id  observed_at  is_deleted  api_version  name  body
+        c        Pod   p1   r1      02:00        false       v1           a     {}
+        c        Pod   p1   r2      03:00        false       v1           a     {}
+        c        Pod   p1   r3      09:00        true        v1           a     {}
+        c        Node  p1   r4      10:00        false       v1           a     {}
+        c        Pod   p3   r4      10:00        false       v1           c     {}
+        """,
+    )
+    bench.given(
+        "raw.kube_lists",
+        """
+        cluster  kind   run_id  observed_at  items  labels
+        c        Event  r2      05:00        1      {}
+        c        Pod    r4      10:00        1      {}
+        """,
+    )
+    bench.expect("staged.pod_looks", "job  attempt  seen_at\nA  1  05:00")

@@ -2,7 +2,7 @@
 --
 -- An event lives for an hour: what was not listed within it is lost. A list of one namespace says nothing
 -- about the others. A list that could not be read leaves its objects unobserved until somebody looks at
--- them again.
+-- them again. After the last look at a cluster nothing of it is seen, which shows once the next one is an hour late.
 --
 -- grain: row
 
@@ -68,6 +68,15 @@ spans as (
     select cluster, source_name, looked_at as "from", next_at as "to", reason
     from refusals
     where is_refused and next_at > looked_at
+    union all
+    select
+        cluster,
+        'kubernetes' as source_name,
+        last_at as "from",
+        null as "to",
+        'nobody looked at the cluster any more' as reason
+    from observed.cluster_looks
+    where getvariable('as_of') - last_at > interval 1 hour
 )
 
 select

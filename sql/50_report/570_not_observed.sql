@@ -68,21 +68,29 @@ gap_time as (
     from gaps
 ),
 
--- What stands in the API at the first look tells nothing sure of the time before it.
-first_looks as (
-    select cluster, min(ms_of(observed_at)) as looked_ms
-    from raw.kube_objects
-    group by cluster
-),
-
+-- What stands in the API at the first look tells nothing sure of the time before it, and after the last
+-- one things are as they were then, for all that is known.
 before_looks as (
     select
         sum(
-            entry.unit_count * greatest(0, least(entry.ended_ms, look.looked_ms) - entry.started_ms)
+            entry.unit_count
+            * greatest(0, least(entry.ended_ms, ms_of(look.first_at)) - entry.started_ms)
         ) as unit_ms
     from ledger.entries as entry
     inner join ledger.device_groups as device using (group_id)
-    inner join first_looks as look on device.cluster = look.cluster
+    inner join observed.cluster_looks as look on device.cluster = look.cluster
+),
+
+after_looks as (
+    select
+        sum(
+            entry.unit_count
+            * greatest(0, entry.ended_ms - greatest(entry.started_ms, ms_of(gap.started_at)))
+        ) as unit_ms
+    from ledger.entries as entry
+    inner join ledger.device_groups as device using (group_id)
+    inner join staged.collector_gaps as gap
+        on device.cluster = gap.cluster and gap.source_name = 'kubernetes'
 ),
 
 quarantined as (
@@ -135,6 +143,13 @@ select
     booked.paid / 5040 / 3600000,
     'GPU-hours'
 from booked, before_looks
+union all
+select
+    66, 'after_last_look',
+    coalesce(after_looks.unit_ms, 0) / 5040 / 3600000,
+    booked.paid / 5040 / 3600000,
+    'GPU-hours'
+from booked, after_looks
 union all
 select 70, 'collector_gaps', coalesce(gap_ms, 0) / 3600000, null, 'hours'
 from gap_time

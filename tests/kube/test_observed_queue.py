@@ -4,6 +4,8 @@ import json
 
 from kube_workloads import ATTEMPTS, TEMPLATE, member, nodes
 
+from goodput.warehouse.models import find_models
+
 QUEUE = (
     'select attempt, pool, pods, gpus_per_pod, "from", "to", suspended '
     'from observed.queue_kube order by "from"'
@@ -145,7 +147,10 @@ def test_the_newest_version_of_an_event_counts(make, observed, rows):
 def test_events_nobody_listed_in_time_leave_a_gap(make, observed, rows):
     early = event(make, "Pod", "p", "uid-p", "BackOff", "2 01:00")
     late = event(make, "Pod", "q", "uid-q", "BackOff", "2 05:00")
-    gaps = 'select source_name, "from", "to" from observed.collector_gaps_kube'
+    gaps = """
+        select source_name, "from", "to" from observed.collector_gaps_kube
+        where source_name <> 'kubernetes'
+    """
     typed = [
         json.dumps({"kind": "EventList", "apiVersion": "v1", "items": [e]}) for e in (early, late)
     ]
@@ -154,13 +159,30 @@ def test_events_nobody_listed_in_time_leave_a_gap(make, observed, rows):
         assert rows(observed(*texts), gaps) == [("kubernetes events of team", "2 01:00", "2 04:00")]
 
 
+def test_after_the_last_look_at_a_cluster_nothing_of_it_is_seen(make, observed, rows):
+    con = observed(make.listed(event(make, "Pod", "p", "uid-p", "BackOff", "2 01:00")))
+    assert rows(con, "select * from observed.cluster_looks") == [("default", "2 01:00", "2 01:00")]
+    assert rows(con, 'select source_name, "from", "to" from observed.collector_gaps_kube') == [
+        ("kubernetes", "2 01:00", None)
+    ]
+    # Until it is late, the next look may still come.
+    last = "(select last_at from observed.cluster_looks)"
+    [gaps] = [model for model in find_models() if model.table == "observed.collector_gaps_kube"]
+    for wait, count in (("1 hour", 0), ("61 minutes", 1)):
+        con.execute(f"set variable as_of = {last} + interval '{wait}'")
+        assert rows(con, f"select count(*) from ({gaps.sql})") == [(count,)]
+
+
 def test_a_list_of_the_events_of_one_namespace_does_not_stand_for_the_others(make, observed, rows):
     def of(namespace, name, at):
         found = event(make, "Pod", name, f"uid-{name}", "BackOff", at)
         found["metadata"]["namespace"] = namespace
         return found
 
-    gaps = 'select source_name, "from", "to" from observed.collector_gaps_kube order by 1, 2'
+    gaps = """
+        select source_name, "from", "to" from observed.collector_gaps_kube
+        where source_name <> 'kubernetes' order by 1, 2
+    """
     con = observed(
         make.listed(of("a", "p", "2 01:00")),
         make.listed(of("b", "q", "2 03:00")),

@@ -263,6 +263,7 @@ def test_what_is_not_known_is_an_amount_of_a_whole(model):
         jobs_still_running  1       1      jobs
         stale_checks        1       5      GPU-hours
         before_first_look   0       5      GPU-hours
+        after_last_look     0       5      GPU-hours
         collector_gaps      1       -      hours
         unclassified_observations  0  -  rows
         quarantined_rows    0       -      rows

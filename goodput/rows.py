@@ -302,17 +302,23 @@ def write_day(con: duckdb.DuckDBPyConnection, table: str, day: str, none: str, p
 
     Returns:
         How many rows that are.
+
+    Raises:
+        GoodputError: the file cannot be written.
     """
     spec = raw_table(table)
     literal = str(path).replace("'", "''")
     columns = ", ".join(map(quoted, spec.columns))
     order = ", ".join(f"{quoted(name)} nulls first" for name in spec.sorted_by)
-    written = con.execute(
+    copy = (
         f"copy (select {columns} from {_ARRIVING} where coalesce({_DAY}, $none) = $day"
         f" order by {order}{', ' if order else ''}rowid) to '{literal}'"
-        f" ({_PARQUET})",
-        {"day": day, "none": none},
+        f" ({_PARQUET})"
     )
+    try:
+        written = con.execute(copy, {"day": day, "none": none})
+    except duckdb.IOException as error:
+        raise GoodputError(f"{error}; check the space left, also for temporary files") from None
     [(count,)] = written.fetchall()
     return int(count)
 

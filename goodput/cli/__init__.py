@@ -8,7 +8,7 @@ import importlib
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -37,6 +37,8 @@ VERBS = (
     "doctor",
 )
 _INTERRUPTED = 130
+# How DuckDB says that Ctrl-C came while it worked.
+_QUERY_INTERRUPTED = "Query interrupted"
 
 # At its end Python searches all that was loaded for cycles: a tenth of what a short verb takes.
 atexit.register(gc.freeze)
@@ -67,8 +69,7 @@ class Verbs(click.Group):
             click.echo(f"error: {error}", err=True)
             sys.exit(error.exit_code)
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            sys.exit(_INTERRUPTED)
+            _end_interrupted()
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except OSError as error:
@@ -82,11 +83,18 @@ class Verbs(click.Group):
             if ctx.params["debug"]:
                 raise
             first = (str(error).strip().splitlines() or [""])[0]
+            if first.endswith(_QUERY_INTERRUPTED):
+                _end_interrupted()
             click.echo(
                 f"error: {type(error).__name__}: {first} (run `goodput --debug …` for the details)",
                 err=True,
             )
             sys.exit(GoodputError.exit_code)
+
+
+def _end_interrupted() -> NoReturn:
+    click.echo("interrupted", err=True)
+    sys.exit(_INTERRUPTED)
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

@@ -189,6 +189,7 @@ def _collect_file(path: Path, hints: Hints) -> tuple[FileReport, Tables]:
             skip_mark(stream)
             name, tables = _dispatch(stream, hints["file"], hints)
             if unpacked.flaw:
+                tables.pop("kube_lists", None)  # what was cut off may have been in them
                 flaw = f"the compressed data are cut off or bad ({unpacked.flaw})"
                 _refuse(tables, hints, f"{flaw}; what came before was read: copy the file again")
     except OSError as error:

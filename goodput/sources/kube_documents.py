@@ -41,7 +41,7 @@ class End:
 
     Attributes:
         header: the document without its items; empty where the document is a plain list.
-        is_list: whether it had `items`.
+        is_list: whether it had `items`, and these are surely all.
         flaw: why not all of it could be read; None when it is whole.
     """
 
@@ -232,7 +232,8 @@ def _bounded_lines(text: IO[str]) -> Iterator[str]:
 
 
 def _yaml_document(lines: Iterator[tuple[int, str]]) -> Iterator[Item | End]:
-    header: list[str] = []
+    above: list[str] = []
+    below: list[str] = []
     flaw: str | None = None
     newest: Item | None = None
     count = 0
@@ -240,7 +241,7 @@ def _yaml_document(lines: Iterator[tuple[int, str]]) -> Iterator[Item | End]:
     for number, chunk, is_item in _chunks(lines):
         first, last = first or number, number
         if not is_item:
-            header.append(chunk)
+            (below if newest else above).append(chunk)
             continue
         value, problem = _load(chunk)
         if problem or not isinstance(value, list) or len(value) != 1:
@@ -250,7 +251,7 @@ def _yaml_document(lines: Iterator[tuple[int, str]]) -> Iterator[Item | End]:
         if newest:
             yield newest
         newest = Item(value[0], number)
-    text = "".join(header)
+    text = "".join(above + below)
     if newest and not flaw and not _KIND_LINE.search(text):
         # Unlike JSON, YAML that is cut off can be whole YAML; but kubectl writes the kind of a
         # list below its items. The last of them may be half of one.
@@ -258,7 +259,9 @@ def _yaml_document(lines: Iterator[tuple[int, str]]) -> Iterator[Item | End]:
         flaw = f"the YAML is cut off after {count} whole items; dump it again"
     elif newest:
         yield newest
-    yield from _yaml_rest(text, _Items(first, last, count, flaw))
+    # With nothing below them, none of the items need be the last one of the list.
+    is_whole = not newest or bool("".join(below).strip())
+    yield from _yaml_rest(text, _Items(first, last, count, flaw, is_whole))
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +272,7 @@ class _Items:
     last: int
     count: int
     flaw: str | None
+    is_whole: bool
 
 
 def _yaml_rest(text: str, items: _Items) -> Iterator[Item | End]:
@@ -289,7 +293,8 @@ def _yaml_rest(text: str, items: _Items) -> Iterator[Item | End]:
         is_list = is_list or isinstance(value, list)
     for entry in entries:
         yield Item(entry, items.first)
-    yield End(value if isinstance(value, dict) else {}, is_list, items.flaw, items.last)
+    is_proven = is_list and items.is_whole
+    yield End(value if isinstance(value, dict) else {}, is_proven, items.flaw, items.last)
 
 
 def _chunks(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str, bool]]:

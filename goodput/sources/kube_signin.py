@@ -95,7 +95,12 @@ def main() -> None:
         answer = sign_in(*sys.argv[1:])
     except Exception as error:  # noqa: BLE001 - see sign_in
         answer = {"error": " ".join(str(error).split())}
-    json.dump(answer, pipe)
+    try:
+        json.dump(answer, pipe)
+        pipe.flush()
+    except BrokenPipeError:
+        # Who asked was ended meanwhile; Python would complain again as it closes the pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), pipe.fileno())
 
 
 if __name__ == "__main__":

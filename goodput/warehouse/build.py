@@ -296,8 +296,8 @@ def _parsed_parameters(
     return {
         name: _one_of(name, texts[name], choices.split("|"))
         if kind == "choice"
-        else _parse_number(name, texts[name], is_whole=kind == "whole")
-        for name, _, kind, choices in known
+        else _parse_number(name, texts[name], is_whole=kind == "whole", may_lack=not default)
+        for name, default, kind, choices in known
     }
 
 
@@ -307,9 +307,9 @@ def _one_of(name: str, text: str, choices: list[str]) -> str:
     return text
 
 
-def _parse_number(name: str, text: str, *, is_whole: bool) -> int | float | None:
-    """A number, or null for an empty text."""
-    if not text:
+def _parse_number(name: str, text: str, *, is_whole: bool, may_lack: bool) -> int | float | None:
+    """A number, or null for the empty text of a parameter that has none by default."""
+    if not text and may_lack:
         return None
     try:
         number = int(text) if text.isdecimal() else float(text)

@@ -34,3 +34,10 @@ def test_half_of_a_thing_that_is_counted_is_refused(small_lake, tmp_path, name):
     target = tmp_path / "odd.duckdb"
     with pytest.raises(UsageError, match=f"parameter {name} takes a whole number from 0 to "):
         build(Lake.open(small_lake), WINDOW, params={name: "2.5"}, target=target)
+
+
+@pytest.mark.parametrize("name", ["warmup_rows", "hang_min_s"])
+def test_a_parameter_without_a_value_is_refused(small_lake, tmp_path, name):
+    target = tmp_path / "odd.duckdb"
+    with pytest.raises(UsageError, match=f"parameter {name} takes a .*number from 0 to .*, not ''"):
+        build(Lake.open(small_lake), WINDOW, params={name: ""}, target=target)

@@ -237,3 +237,14 @@ def test_what_is_wrong_with_a_query_is_said_in_a_sentence(built, sql, sentence):
     assert result.stderr.count("\n") == 1
     asks_for_names = "`goodput schema` lists tables and columns" in result.stderr
     assert asks_for_names == ("there is" in sentence or "did you mean" in sentence)
+
+
+def test_an_interrupt_that_comes_while_duckdb_works_is_one(goodput, tables, monkeypatch):
+    def interrupted(*_, **__):
+        raise RuntimeError("Query interrupted")
+
+    goodput("import", tables)
+    monkeypatch.setattr("goodput.warehouse.build.build", interrupted)
+    result = goodput("build", "--week", "2026-W10")
+
+    assert (result.exit_code, result.stderr) == (130, "interrupted\n")

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import yaml
 import zstandard
 
 from goodput.errors import NoData
@@ -83,6 +84,19 @@ def test_what_is_whole_in_a_packed_file_that_is_cut_off_is_taken(take, make, pac
     assert 50 < len(collected.tables["kube_objects"]) < 400
     assert any("compressed data are cut off" in reason for reason in reasons(collected))
     assert any("the JSON is cut off" in reason for reason in reasons(collected))
+
+
+    assert "kube_lists" not in collected.files[0].rows
+
+
+def test_yaml_that_may_end_anywhere_does_not_say_that_it_lists_all(take, make):
+    """What stands above the items is there however early the file was cut off."""
+    pods = [make.pod(f"p{n}") for n in range(3)]
+    head = {"apiVersion": "v1", "kind": "PodList", "metadata": {"resourceVersion": "7"}}
+    above = yaml.safe_dump({**head, "items": pods}, sort_keys=False)
+    below = yaml.safe_dump({"items": pods, **head}, sort_keys=False)
+    assert take(a__yaml=above).files[0].rows == {"kube_objects": 3}
+    assert take(b__yaml=below).files[0].rows == {"kube_objects": 3, "kube_lists": 1}
 
 
 def test_truncated_json_gives_its_whole_items_and_a_reason(take, a_list):

@@ -6,7 +6,7 @@ import pytest
 
 from goodput.errors import GoodputError
 from goodput.lake import Lake
-from goodput.rows import arrive, let_go
+from goodput.rows import arrive, let_go, write_day
 from goodput.warehouse.connection import connect
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -72,3 +72,9 @@ def test_a_table_comes_in_again_after_a_publish_that_failed(con, tmp_path, monke
             publish()
     assert publish().rows_added == {"kube_objects": 5000}
     assert publish().rows_added == {"kube_objects": 0}
+
+
+def test_rows_that_cannot_be_written_say_where_and_what_to_check(con, tmp_path):
+    come(con)
+    with pytest.raises(GoodputError, match="not there/rows.parquet.*; check the space left"):
+        write_day(con, "kube_objects", "2026-03-02", "none", tmp_path / "not there/rows.parquet")

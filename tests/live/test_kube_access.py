@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import json
+import os
 import stat
 import subprocess
 import sys
@@ -75,6 +76,16 @@ def test_a_token_that_lies_in_a_file_has_no_line_break(tmp_path):
     (tmp_path / "token").write_text("new\n")
     path = write_config(tmp_path / "config", user={"tokenFile": "token"})
     assert find_access(path).authorization == "Bearer new"
+
+
+def test_signing_in_for_somebody_who_is_gone_says_nothing(tmp_path):
+    path = write_config(tmp_path / "config", user={"token": "t"})
+    command = [sys.executable, "-m", "goodput.sources.kube_signin", str(path), ""]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command, check=False, stdout=writing, stderr=subprocess.PIPE, text=True)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_several_kubeconfigs_are_one(tmp_path, monkeypatch):

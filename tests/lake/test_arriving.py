@@ -76,5 +76,5 @@ def test_a_table_comes_in_again_after_a_publish_that_failed(con, tmp_path, monke
 
 def test_rows_that_cannot_be_written_say_where_and_what_to_check(con, tmp_path):
     come(con)
-    with pytest.raises(GoodputError, match="not there/rows.parquet.*; check the space left"):
+    with pytest.raises(GoodputError, match=r"not there/rows\.parquet.*; check the space left"):
         write_day(con, "kube_objects", "2026-03-02", "none", tmp_path / "not there/rows.parquet")

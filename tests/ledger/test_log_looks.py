@@ -322,7 +322,7 @@ def test_pods_that_nobody_sees_any_more_bound_what_silence_says(bench):
 
 
 def test_pods_are_seen_by_each_look_of_a_cluster_and_by_a_dump_when_it_was_made(bench):
-    """Of what A's pod was seen by, the dump r2 tells of 05:00; what shows no pod is no look at it."""
+    """The dump r2 tells of 05:00, when it saw A's pod; what shows no pod is no look at it."""
     bench.given("staged.pods", "cluster  job  attempt  pod_uid\nc  A  1  p1\nc  C  1  p3")
     bench.given(
         "raw.kube_objects",

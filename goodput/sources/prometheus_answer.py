@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from goodput.logs.redact import redact
+
 _RESULT = b'"result":['
 _SERIES = b'{"metric":'
 _BETWEEN = b"," + _SERIES
@@ -119,6 +121,6 @@ def _finish(text: bytes, answer: Answer) -> None:
         raise BadAnswer(f"it reports an error: {envelope.error or 'without a reason'}")
     if envelope.data.resultType != "matrix":
         raise BadAnswer(f"it is a {envelope.data.resultType or 'nothing'}, not a matrix")
-    answer.warnings += envelope.warnings or []
+    answer.warnings += [redact(text) for text in envelope.warnings or []]
     if envelope.isPartial:
         answer.warnings.append("the answer is partial")

@@ -53,6 +53,7 @@ def test_an_answer_without_series_is_one():
         ({}, []),
         ({"warnings": ["a store is down"]}, ["a store is down"]),
         ({"warnings": None}, []),
+        ({"warnings": ["store http://a:hunter2@b failed"]}, ["store http://a:[password]@b failed"]),
         ({"isPartial": True}, ["the answer is partial"]),
         ({"infos": ["metric might not be a counter"]}, []),
     ],

@@ -39,6 +39,16 @@ def test_up_to_two_and_a_half_intervals_are_no_hole():
     ]
 
 
+def test_the_order_of_samples_and_copies_of_them_change_nothing():
+    samples = [[t, "0" if t < 90 else "1"] for t in range(0, 180, 30)]
+    runs = runs_of(samples)
+    assert runs == [("0", 0, 60_000, 3, 30_000), ("1", 90_000, 150_000, 3, 30_000)]
+    for other in (samples[::-1], samples[3:] + samples[:3], samples + samples):
+        assert runs_of(other) == runs
+    # Of two values at one instant one counts, the same whichever comes first.
+    assert runs_of([[0, "0"], [0, "1"]]) == runs_of([[0, "1"], [0, "0"]])
+
+
 def test_a_changed_value_ends_a_run_even_over_a_hole():
     samples = [[0, "0"], [30, "0"], [60, "7"], [90, "7"], [900, "0"], [930, "0"]]
 

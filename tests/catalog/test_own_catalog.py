@@ -35,7 +35,9 @@ def own(tmp_path):
     (folder / "log_signatures.csv").write_text(OWN)
     (folder / "k8s_reasons.csv").write_text(REASON)
     (folder / "redactions.toml").write_text(
-        "[[redaction]]\nlabel = \"badge\"\nregex = '''badge-\\d{6}'''\n"
+        "[part]\nnumber = '\\d{6}'\n"
+        "[[redaction]]\nlabel = \"badge\"\nregex = '''badge-(?&number)'''\n"
+        "[[redaction]]\nlabel = \"card\"\nregex = 'K\\d+'\nholds = 'card: k'\n"
     )
     (folder / "formats").mkdir()
     (folder / "formats" / "own.toml").write_text(
@@ -59,6 +61,7 @@ def test_a_users_signature_is_found_and_takes_the_place_of_a_shipped_one():
 def test_formats_and_redactions_are_added():
     assert "own" in [f.name for f in load_formats()]
     assert redact("badge-123456 of a@b.example") == "[badge] of [e-mail]"
+    assert (redact("Card: K12"), redact("node K12")) == ("Card: [card]", "node K12")
     verdict = classify_log(io.BytesIO(b"own step 1\nown step 2\nacme-gpu: device 3 fell off\n"))
     assert (verdict.format, verdict.last.failure_class) == ("own", "gpu.lost")
 
@@ -105,6 +108,8 @@ def test_the_folder_is_a_setting(own, tmp_path):
         ("states.csv", "a\n1\n", "states.csv extends nothing"),
         ("log_signatures.csv", "id,regex\nx,y\n", "has no column precedence"),
         ("redactions.toml", "[[redaction]]\nlabel = 'x'\n", "each .* has a label and a regex"),
+        ("redactions.toml", "[[redaction]]\nlabel = 'x'\nregex = '(?&y)'\n", "cannot be used: 'y'"),
+        ("redactions.toml", "part = 1\nredaction = []\n", "redactions.toml cannot be used"),
         (
             "log_signatures.csv",
             HEADING + "x,1,any,(a)\\1bc,gpu.lost,root,3,e\n",

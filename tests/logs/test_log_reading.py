@@ -7,7 +7,7 @@ import time
 
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from goodput.errors import GoodputError, SourceUnreachable
@@ -261,6 +261,7 @@ def test_of_a_gzip_log_with_a_wrong_check_sum_all_is_read_and_the_damage_said(pl
     st.integers(1, 4000),
 )
 def test_gzip_members_are_unpacked_one_after_another(members, padding, size):
+    assume(not b"".join(members).startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")))
     packed = b"".join(map(gzip.compress, members)) + b"\0" * (512 * padding)
     with open_log(io.BytesIO(packed)) as stream:
         assert b"".join(iter(lambda: stream.read1(size), b"")) == b"".join(members)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import click
@@ -47,7 +46,9 @@ def kubernetes(
         raise UsageError("--strict is about one look; leave it out with --watch")
     cluster = cluster or context.settings.cluster
     # Another process signs in, which takes half a second: the rest is loaded and read meanwhile.
-    with ThreadPoolExecutor(1) as aside, without_cycle_search():
+    from goodput.sources.kube_access import thread_aside
+
+    with thread_aside() as aside, without_cycle_search():
         opening = aside.submit(part.open)
         from goodput.contract import raw_tables
         from goodput.sources.kube_namespaces import doubtful_namespaces
@@ -92,3 +93,4 @@ def _stay(lake: Lake, api: KubernetesApi, scope: Scope, cluster: str) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     watch_kubernetes(lake, api, scope, cluster=cluster, stop=stop, say=say)
+    say("stopped; what came is published")

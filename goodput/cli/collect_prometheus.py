@@ -10,6 +10,7 @@ import click
 from goodput.cli.common import Context, Instant, Number, say
 from goodput.cli.live_options import FILE, Caller, caller_options
 from goodput.errors import NoData
+from goodput.texts import counted
 
 _YEAR_S = 366 * 86_400
 
@@ -94,6 +95,13 @@ def prometheus(
     finally:
         server.close()
     for table, rows in collected.rows_added.items():
-        say(f"{table}: {rows} new rows")
+        say(f"{table}: {counted(rows, 'new row')}")
     if len(collected.absent) == len(plan.queries):
-        raise NoData(f"{url} has no sample of any query in these hours; see --match and --queries")
+        raise NoData(
+            f"{url} has no sample of any query in these hours; see --match and --queries; "
+            + (
+                "they are recorded as empty, and only --from reads them again"
+                if collected.rows_added
+                else "nothing was recorded, and the next run reads them again"
+            )
+        )

@@ -11,12 +11,18 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 # Somebody may have to sign in with a browser.
 _PATIENCE_S = 300.0
+_under_way: set[subprocess.Popen[bytes]] = set()
+_given_up = threading.Event()
 
 
 class NoAccess(Exception):
@@ -75,15 +81,38 @@ def find_access(kubeconfig: Path | None = None, context: str | None = None) -> C
 def _signed_in(*words: str) -> dict[str, Any]:
     # -P: not what happens to lie in the current folder.
     command = [sys.executable, "-P", "-m", "goodput.sources.kube_signin", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:  # noqa: S603 - our own program
+        _under_way.add(process)
+        try:
+            if _given_up.is_set():
+                process.kill()
+            answer, _ = process.communicate(timeout=_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            raise NoAccess(f"nobody signed in within {_PATIENCE_S:g} s") from None
+        finally:
+            process.kill()
+            _under_way.discard(process)
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, check=False, timeout=_PATIENCE_S)  # noqa: S603 - our own program
-    except subprocess.TimeoutExpired:
-        raise NoAccess(f"nobody signed in within {_PATIENCE_S:g} s") from None
-    try:
-        told: dict[str, Any] = json.loads(done.stdout)
+        told: dict[str, Any] = json.loads(answer)
     except ValueError:
-        raise NoAccess(f"signing in ended with {done.returncode}") from None
+        raise NoAccess(f"signing in ended with {process.returncode}") from None
     return told
+
+
+@contextmanager
+def thread_aside() -> Iterator[ThreadPoolExecutor]:
+    """A thread to sign in with; if what is done meanwhile fails, no sign-in is waited for."""
+    try:
+        with ThreadPoolExecutor(1) as thread:
+            try:
+                yield thread
+            except BaseException:
+                _given_up.set()
+                for process in tuple(_under_way):
+                    process.kill()
+                raise
+    finally:
+        _given_up.clear()
 
 
 def _tls(told: dict[str, Any]) -> ssl.SSLContext:

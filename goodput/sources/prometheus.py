@@ -15,11 +15,13 @@ from goodput.sources.prometheus_http import Prometheus, Span, TooMuch
 from goodput.sources.prometheus_queries import Query
 from goodput.sources.prometheus_runs import SLICE_MS, RunCollector
 from goodput.sources.publisher import Publisher
+from goodput.texts import counted
 
 STATES, SLICES = "prom_states", "prom_slices"
 
 _NEWEST = f"""
-    select query, epoch_ms(max("to")) as end_ms from raw.{SLICES} where cluster = $cluster
+    select query, epoch_ms(max("to")) as end_ms, sum(samples) > 0 as is_sampled
+    from raw.{SLICES} where cluster = $cluster
     group by query
 """
 
@@ -59,7 +61,7 @@ class Collected:
 
     Attributes:
         samples: samples read.
-        rows_added: rows by table that the lake did not have.
+        rows_added: rows by table that the lake did not have; empty if nothing was recorded.
         warnings: what servers warned of, each once.
         absent: queries without a single sample.
     """
@@ -83,6 +85,9 @@ def collect_prometheus(
     Hours are published in their order, whole ones only: whoever comes after a killed run begins
     where it ended. The same hours read again give the same rows, and the lake has them already.
 
+    A lake without any sample of the cluster records nothing before the first one comes: as long as
+    nothing ever fitted, who asked may have asked wrongly, and the next run is to ask again.
+
     Raises:
         SourceUnreachable: the server stopped answering; what was read until then is in the lake.
     """
@@ -93,6 +98,7 @@ def collect_prometheus(
     # Each thread would hold buffers of its own, and there is little to do at once.
     publisher.con.execute("set threads = 1")
     newest = newest_slices(lake, plan.cluster, {query.name for query in plan.queries})
+    gate = _Gate(publisher, plan.cluster, is_open=bool(newest))
     end_ms = _epoch_ms(plan.end) // SLICE_MS * SLICE_MS
     try:
         for query in plan.queries:
@@ -100,30 +106,41 @@ def collect_prometheus(
             samples = 0
             for stretch in _stretches(server, query, plan, start_ms, end_ms):
                 samples += stretch.samples
-                _publish(publisher, plan.cluster, query, stretch)
+                gate.take(query, stretch)
                 _note(collected.warnings, stretch.warnings, say)
             collected.samples += samples
-            say(f"{query.name}: {samples} samples in {max(end_ms - start_ms, 0) // SLICE_MS} hours")
-            if start_ms < end_ms and not samples:
+            if samples:
+                hours = counted((end_ms - start_ms) // SLICE_MS, "hour")
+                say(f"{query.name}: {counted(samples, 'sample')} in {hours}")
+            elif start_ms < end_ms:
                 collected.absent.append(query.name)
     finally:
         publisher.flush()
         publisher.close()
         collected.rows_added = publisher.rows_added
+    if collected.absent:
+        say(f"no samples of: {', '.join(collected.absent)}")
+    elif not collected.samples:
+        say("there is no whole hour to ask for")
     return collected
 
 
 def newest_slices(lake: Lake, cluster: str, names: set[str]) -> dict[str, int]:
-    """The end of the newest hour that the lake has of each query, in milliseconds."""
+    """The end of the newest hour that the lake has of each query, in milliseconds.
+
+    Nothing if no hour of the cluster has a sample: to have asked for them proves nothing.
+    """
     newest: dict[str, int] = {}
+    is_sampled = False
     snapshot = lake.snapshot()
     days = {entry.day for entry in snapshot.entries if entry.table == SLICES}
     for day in sorted(days, reverse=True):
-        if names <= set(newest):
+        if is_sampled and names <= set(newest):
             break
         for row in snapshot.ask(SLICES, _NEWEST, {"cluster": cluster}, days=[day]):
             newest[row["query"]] = max(newest.get(row["query"], 0), row["end_ms"])
-    return newest
+            is_sampled = is_sampled or row["is_sampled"]
+    return newest if is_sampled else {}
 
 
 @dataclass(frozen=True)
@@ -142,6 +159,27 @@ class _Stretch:
     @property
     def hours(self) -> range:
         return range(self.start_ms, self.end_ms, SLICE_MS)
+
+
+class _Gate:
+    """Hands stretches over to be published, from the first one with a sample on.
+
+    What waits is without samples: only the borders of its hours take room.
+    """
+
+    def __init__(self, publisher: Publisher, cluster: str, *, is_open: bool) -> None:
+        self._publisher = publisher
+        self._cluster = cluster
+        self._is_open = is_open
+        self._waiting: list[tuple[Query, _Stretch]] = []
+
+    def take(self, query: Query, stretch: _Stretch) -> None:
+        self._waiting.append((query, stretch))
+        self._is_open = self._is_open or stretch.samples > 0
+        if self._is_open:
+            for each in self._waiting:
+                _publish(self._publisher, self._cluster, *each)
+            self._waiting.clear()
 
 
 def _stretches(

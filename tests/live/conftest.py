@@ -115,11 +115,13 @@ def observed(lake):
     """What one model of 05_observed makes of the lake, instants as "10:00:00"."""
 
     def ask(table, columns):
-        [model] = [model for model in find_models() if model.table == f"observed.{table}"]
+        models = {model.table: model for model in find_models()}
+        model, looks = models[f"observed.{table}"], models["observed.cluster_looks"]
         with duckdb.connect() as con:
-            con.execute("set timezone = 'UTC'; create schema raw")
+            con.execute("set timezone = 'UTC'; create schema raw; create schema observed")
             for name in ("kube_objects", "kube_lists", "collector_gaps"):
                 con.execute(raw_view_sql(raw_table(name), lake.files(name)))
+            con.execute(f"create view {looks.table} as {looks.sql}")
             found = con.execute(f"select {columns} from ({model.sql}) order by all").fetchall()
         return [tuple(map(_clock_text, row)) for row in found]
 

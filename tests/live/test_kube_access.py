@@ -12,8 +12,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 import yaml
+from click.testing import CliRunner
 from kubernetes import client, config
 
+from goodput.cli import main
 from goodput.errors import SourceUnreachable, UsageError
 from goodput.sources.kube_access import NoAccess, find_access
 from goodput.sources.kube_answers import Refused, Unanswered
@@ -143,10 +145,10 @@ def test_without_kubeconfig_and_outside_of_a_pod_there_is_no_way_in():
 def test_no_secret_is_seen_from_outside(tmp_path, monkeypatch):
     """Arguments of processes can be read by everybody on the machine."""
     seen = []
-    run = subprocess.run
+    popen = subprocess.Popen
     monkeypatch.setattr(
-        "goodput.sources.kube_access.subprocess.run",
-        lambda command, **more: seen.append((command, more)) or run(command, **more),
+        "goodput.sources.kube_access.subprocess.Popen",
+        lambda command, **more: seen.append((command, more)) or popen(command, **more),
     )
     find_access(write_config(tmp_path / "config", user={"token": "planted"}))
     assert len(seen) == 1
@@ -210,6 +212,19 @@ def plugin(tmp_path):
 
 def credential(**status):
     return json.dumps({"apiVersion": EXEC, "kind": "ExecCredential", "status": status})
+
+
+def test_nobody_waits_for_a_program_when_the_rest_failed(plugin, tmp_path):
+    """What is wrong with the lake is known at once."""
+    path = plugin(credential(token="t"))
+    program, signed_in = tmp_path / "bin" / "sign-in", tmp_path / "signed in"
+    slow = f"import time; time.sleep(5); open({str(signed_in)!r}, 'w')\n"
+    program.write_text(program.read_text() + slow)
+    program.write_text(program.read_text().replace("sys.exit(0)\n", ""))
+    (tmp_path / "lake").write_text("")
+    words = ["--lake", str(tmp_path / "lake"), "collect", "kubernetes", "--kubeconfig", str(path)]
+    assert CliRunner().invoke(main, words).exit_code == 5
+    assert not signed_in.exists()
 
 
 def test_a_program_signs_in(plugin, tmp_path):

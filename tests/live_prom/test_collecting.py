@@ -2,10 +2,13 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import polars as pl
 import pytest
 from prometheus_samples import DAY
+
+from goodput.sources.prometheus_queries import load_queries
 
 NAMES = ["node_condition", "node_unschedulable", "gpu_xid", "gpu_throttle"]
 
@@ -212,6 +215,66 @@ def test_nothing_is_asked_for_when_the_lake_is_ahead(collect_cluster):
     collect_cluster("lost")
 
     assert collect_cluster("lost", start="03:00").samples == 0
+
+
+def test_a_first_run_that_got_nothing_leaves_no_trace_and_the_next_one_asks_again(
+    collect, collect_cluster, prometheus_url, lake
+):
+    names = ["node_condition", "gpu_xid"]
+    wrong = collect(
+        prometheus_url, cluster="lost", matchers=['cluster="typo"'], names=names, start=None
+    )
+    assert (wrong.rows_added, wrong.absent) == ({}, names)
+    assert lake.snapshot().entries == ()
+
+    right = collect_cluster("lost", start=None)
+
+    assert right.samples == 3 * 3 * 120
+    assert right.rows_added == {"prom_slices": 24 * len(NAMES), "prom_states": 5}
+
+
+def test_empty_hours_of_a_lake_that_never_had_a_sample_are_asked_for_again(collect_cluster, lake):
+    """An earlier version recorded them."""
+    hour = {"cluster": "lost", "query": "node_condition", "series": 0, "samples": 0}
+    span = {"from": DAY + timedelta(hours=2), "to": DAY + timedelta(hours=3)}
+    lake.publish(
+        {"prom_slices": pl.DataFrame([hour | span])}, ingested_from="test", ingested_at=None
+    )
+
+    assert collect_cluster("lost", start=None).samples == 3 * 3 * 120
+
+
+def test_once_there_was_a_sample_hours_without_any_are_a_hole_that_is_recorded(
+    collect, collect_cluster, prometheus_url
+):
+    collect_cluster("lost", end="01:00")
+    empty = collect(
+        prometheus_url,
+        cluster="lost",
+        matchers=['cluster="typo"'],
+        names=["node_condition"],
+        start="01:00",
+    )
+
+    assert empty.rows_added == {"prom_slices": 2}
+    assert collect_cluster("lost", start=None).samples == 3 * 120
+
+
+def test_empty_hours_before_the_first_sample_are_recorded_with_it(collect, prometheus_url, lake):
+    """What was asked for first has none, nor have the hours before midnight of the second one."""
+    collect(
+        prometheus_url,
+        start=None,
+        cluster="lost",
+        matchers=['cluster="lost"'],
+        queries=sorted(load_queries(None, ["gpu_xid", "node_condition"]), key=lambda q: q.name),
+    )
+
+    hours = pl.read_parquet(lake.files("prom_slices"), columns=["query", "samples"])
+    assert hours.group_by("query").agg(pl.len(), pl.sum("samples")).sort("query").rows() == [
+        ("gpu_xid", 24, 0),
+        ("node_condition", 24, 3 * 3 * 120),
+    ]
 
 
 def test_what_was_not_there_is_named(collect_cluster):

@@ -38,8 +38,8 @@ def found(source, lake, now=NOON):
 
 def test_metrics_that_are_there_and_those_that_are_not_are_named(source, prometheus_url, lake):
     assert found(source(prometheus_url), lake) == [
-        ("ok", "has gpu_xid (3 series)"),
-        ("missing", "has no series of gpu_throttle"),
+        ("ok", "at 2026-03-02 02:59 UTC it had gpu_xid (3 series)"),
+        ("missing", "at 2026-03-02 02:59 UTC it had no series of gpu_throttle"),
         ("missing", "the lake has nothing of it for cluster xids"),
     ]
 
@@ -49,12 +49,13 @@ def test_how_far_the_lake_is_behind_is_told(source, prometheus_url, lake):
     made.take(lake, DAY + timedelta(hours=2, minutes=10), lambda _: None)
     assert found(made, lake)[-1] == (
         "ok",
-        "the lake has it until 2026-03-02 02:00 UTC, 0 hours behind",
+        "its hours until 2026-03-02 02:00 UTC are in the lake, 0 hours behind",
     )
     assert found(made, lake, NOON + timedelta(hours=5))[-1] == (
         "ok",
-        "the lake has it until 2026-03-02 02:00 UTC, 5 hours behind",
+        "its hours until 2026-03-02 02:00 UTC are in the lake, 5 hours behind",
     )
+    assert found(made, lake, NOON + timedelta(hours=1))[-1][1].endswith(", 1 hour behind")
 
 
 def test_a_prometheus_that_is_not_there_is_unreachable(source, lake):

@@ -114,6 +114,19 @@ def test_what_was_whole_before_a_server_went_away_stays_and_the_next_run_goes_on
     ]
 
 
+def test_of_a_first_run_that_ended_before_any_sample_nothing_is_recorded(fake, collect, lake):
+    gone = failure(503, "gone")
+    fake.replies = [matrix(), gone, gone, gone]
+    with pytest.raises(SourceUnreachable, match="HTTP 503"):
+        collect(fake.url, start=None, end="03:00", names=NAMES)
+    assert lake.files("prom_slices") == []
+
+    fake.replies = [matrix(), an_hour]
+    second = collect(fake.url, start=None, end="03:00", names=NAMES)
+
+    assert second.rows_added["prom_slices"] == 24
+
+
 def test_too_many_samples_are_asked_for_in_halves(fake, collect, lake):
     def refuse(query, at_ms):
         return failure(422, TOO_MANY) if "[900000ms]" not in query else an_hour(query, at_ms)

@@ -95,7 +95,7 @@ def test_a_pod_holds_its_gpus_until_its_phase_is_final(alone):
         "observed.pods_prom",
         """
         bound_at  running_at  terminated_at  released_at  exit_code
-        00:10:10  00:12:10    01:00:40       01:00:40     1
+        00:10:10  00:12:10    01:00:40       01:00:40     -
         """,
     )
     alone.expect(
@@ -105,6 +105,11 @@ def test_a_pod_holds_its_gpus_until_its_phase_is_final(alone):
         ml/train  train  ml         Job         failed  01:00:40  false
         """,
     )
+
+
+def test_a_pod_that_succeeded_exited_with_0_by_definition(alone):
+    give_pod(alone, "a", "00:10:10", "02:59:40", "Succeeded  01:00:40  02:59:40")
+    alone.expect("observed.pods_prom", "pod_uid  exit_code\nuid-a  0")
 
 
 def test_pods_that_overlap_are_one_attempt_and_the_next_ones_another(alone):

@@ -1,5 +1,6 @@
 """From a real Prometheus to the state of each node in the ledger, through the command line."""
 
+import json
 from datetime import timedelta
 
 import duckdb
@@ -93,6 +94,49 @@ def test_a_cluster_without_api_has_its_nodes_pods_and_jobs_from_samples(warehous
     ).fetchall() == [("succeeded",)]
 
 
+def test_no_exit_code_is_told_of_a_pod_whose_failure_was_sampled_and_not_its_code(tmp_path):
+    pod = {"namespace": "ml", "pod": "a", "uid": "u-a"}
+    held = {"resource": "nvidia_com_gpu", "node": "n-1"}
+    runs = [
+        ("node_gpus_capacity", held, "8", 0, 119),
+        ("pod_gpus", pod | held | {"container": "main"}, "8", 10, 119),
+        ("pod_phase", pod, "Running", 10, 59),
+        ("pod_phase", pod, "Failed", 60, 119),
+    ]
+    states = [
+        {
+            "cluster": "c",
+            "query": query,
+            "labels": json.dumps(labels),
+            "value": value,
+            "from": DAY + timedelta(minutes=first),
+            "last_at": DAY + timedelta(minutes=last),
+            "samples": last - first + 1,
+            "interval_ms": 60_000,
+        }
+        for query, labels, value, first, last in runs
+    ]
+    end = DAY + timedelta(hours=2)
+    slices = [
+        {"cluster": "c", "query": query, "from": DAY, "to": end, "series": 1, "samples": 1}
+        for query in {run[0] for run in runs}
+    ]
+    lake = Lake.open(tmp_path / "lake", create=True)
+    lake.publish(
+        {"prom_states": pl.DataFrame(states), "prom_slices": pl.DataFrame(slices)},
+        ingested_from="test",
+        ingested_at=None,
+    )
+    built = build(lake, Window(DAY, end), end + timedelta(days=1000))
+
+    with duckdb.connect(str(built.database), read_only=True) as con:
+        attempts = con.execute("select job, outcome from staged.attempts").fetchall()
+        causes = con.execute("select class, rule from intervals.attribution").fetchall()
+        evidence = con.execute("select source, value from ledger.evidence").fetchall()
+    assert attempts == [("ml/a", "failed")]
+    assert (causes, evidence) == ([("unk.none", "no evidence")], [])
+
+
 def test_xids_are_evidence_once(warehouse):
     rows = warehouse.execute(
         "select cluster, node_uid, gpu, value, class, strftime(observed_at, '%H:%M:%S')"
@@ -151,7 +195,65 @@ def test_hours_without_any_sample_are_said_to_have_none(prometheus_url, tmp_path
     )
 
     assert result.exit_code == 4
-    assert "has no sample of any query in these hours" in result.stderr
+    assert result.stderr.splitlines() == [
+        "no samples of: node_condition",
+        (
+            f"error: {prometheus_url} has no sample of any query in these hours; see --match and"
+            " --queries; nothing was recorded, and the next run reads them again"
+        ),
+    ]
+
+
+def test_hours_without_any_sample_after_others_are_recorded_and_can_be_read_again(
+    prometheus_url, tmp_path
+):
+    words = (f"--url={prometheus_url}", "--from=2026-03-02T00:00:00Z", "--to=2026-03-02T01:00:00Z")
+    run(tmp_path / "lake", *words, "--query=node_condition", '--match=cluster="lost"')
+
+    result = run(tmp_path / "lake", *words, "--query=node_condition", '--match=cluster="typo"')
+
+    assert result.exit_code == 4
+    assert result.stderr.splitlines() == [
+        "no samples of: node_condition",
+        "prom_slices: 1 new row",
+        (
+            f"error: {prometheus_url} has no sample of any query in these hours; see --match and"
+            " --queries; they are recorded as empty, and only --from reads them again"
+        ),
+    ]
+
+
+def test_what_gave_nothing_is_named_on_one_line(prometheus_url, tmp_path):
+    result = run(
+        tmp_path / "lake",
+        f"--url={prometheus_url}",
+        "--from=2026-03-02T00:00:00Z",
+        "--to=2026-03-02T01:00:00Z",
+        "--query=node_condition",
+        "--query=gpu_xid",
+        "--query=node_taint",
+        '--match=cluster="lost"',
+    )
+
+    assert result.stderr.splitlines() == [
+        "node_condition: 360 samples in 1 hour",
+        "no samples of: node_taint, gpu_xid",
+        "prom_states: 2 new rows",
+        "prom_slices: 3 new rows",
+    ]
+
+
+def test_that_there_is_no_whole_hour_to_ask_for_is_said(prometheus_url, tmp_path):
+    result = run(
+        tmp_path / "lake",
+        f"--url={prometheus_url}",
+        "--from=2026-03-02T02:00:00Z",
+        "--to=2026-03-02T02:59:00Z",
+        "--query=node_condition",
+    )
+
+    assert result.exit_code == 0
+    assert result.stderr == "there is no whole hour to ask for\n"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 It builds several days each night, since rows arrive late: a pod's end, a log, a repair ticket.
 Notebooks and `goodput query` read what the last run built. Running it twice makes the same tables.
-Exit codes: 0 built and all checks held, 3 a check failed (the tables are there to look at).
+Exit codes: 0 built and all checks held, 3 a check failed (the tables are there to look at),
+4 no GPU was paid for in these days (the build before stays).
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ def last_days(now: datetime, days: int) -> Window:
 def nightly(site: Site, now: datetime) -> dict[str, Any]:
     """Builds the window, and leaves its metrics for Prometheus, whatever the checks say."""
     window = last_days(now, site.policy.nightly_days)
-    result = build(Lake.open(site.settings.lake), window, as_of=now, params=site.settings.params)
+    lake, params = Lake.open(site.settings.lake), site.settings.params
+    result = build(lake, window, as_of=now, params=params, keep_empty=False)
     metrics = textfiles(site.policy) / "goodput.prom"
     metrics.parent.mkdir(parents=True, exist_ok=True)
     replace_text(metrics, export_text(result.database))

@@ -1,7 +1,8 @@
 """Accounts for the last closed ISO week and writes its report to <reports>/<week>/.
 
 Running it again writes the same week again, with what has become known since.
-Exit codes: 0 written, 3 written but a check failed (the report says which).
+Exit codes: 0 written, 3 written but a check failed (the report says which),
+4 no GPU was paid for in that week (the build and the reports before stay).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def weekly(site: Site, now: datetime) -> dict[str, Any]:
     """Builds the week and writes its report; weeks that it cannot be compared with are named."""
     window = last_week(now)
     lake, params = Lake.open(site.settings.lake), site.settings.params
-    result = build(lake, window, as_of=now, params=params)
+    result = build(lake, window, as_of=now, params=params, keep_empty=False)
     archive = Archive(str(site.policy.reports))
     published = list(archive.results().values())
     trends = trend_rows(lake, result.database, params, log)

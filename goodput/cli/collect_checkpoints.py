@@ -30,6 +30,7 @@ def checkpoints(
     """
     from goodput.sources.checkpoint_listing import TABLE
     from goodput.sources.live_checkpoints import take_checkpoints
+    from goodput.texts import counted
 
     lake = context.open_lake(create=True)
     taken = take_checkpoints(
@@ -41,7 +42,7 @@ def checkpoints(
         say=say,
     )
     for table, rows in taken.rows_added.items():
-        say(f"{table}: {rows} new rows")
+        say(f"{table}: {counted(rows, 'new row')}")
     if taken.errors:
         raise taken.errors[0]
     if not taken.checkpoints and not taken.rows_added.get(TABLE):

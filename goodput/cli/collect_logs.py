@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from goodput.cli.common import Context, Instant, say
 from goodput.cli.live_options import Caller, ClusterPart, caller_options, cluster_options
 from goodput.errors import NoData, UsageError
+
+if TYPE_CHECKING:
+    from goodput.sources.live_logs import TakenLogs
 
 _PAGE = 5_000
 
@@ -105,16 +109,25 @@ def logs(
             opened.callback(api.close)
             for doubt in doubtful_namespaces(api, part.scope.namespaces):
                 say(f"warning: {doubt}")
-            source = PodLogs(api, part.scope, options.cluster, again=again)
+            source = PodLogs(api, part.scope, options.cluster, again=again, say=say)
         else:
             source = live_logs.LogFiles(paths)
         taken = live_logs.take_logs(lake, source, options, now=now, again=again, say=say)
+    _tell(taken, paths)
+
+
+def _tell(taken: TakenLogs, paths: tuple[str, ...]) -> None:
+    """Says what came, and fails if some could not be read, or none of the paths had a log."""
+    from goodput.texts import counted
+
     for table, rows in sorted(taken.rows_added.items()):
-        say(f"{table}: {rows} new rows")
-    say(f"{taken.files} files, {taken.unchanged} of them as they were")
+        say(f"{table}: {counted(rows, 'new row')}")
+    say(f"{counted(taken.files, 'file')}, {taken.unchanged} of them as they were")
     if taken.quarantined:
         say(f"{taken.quarantined} quarantined: goodput query 'from quarantine'")
     if taken.errors:
         raise taken.errors[0]
+    if paths and not taken.files:
+        raise NoData(f"there is no file below {', '.join(paths)}; check the path")
     if paths and not taken.known:
         raise NoData("none of these files is a log that could be read; see the reasons above")

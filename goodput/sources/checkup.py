@@ -22,12 +22,13 @@ from goodput.sources.configured import (
     PrometheusSamples,
     Source,
 )
-from goodput.sources.kube_answers import Refused, Unanswered
+from goodput.sources.kube_answers import Refused, Unanswered, shut_out
 from goodput.sources.kube_listing import Resource, find_resources
 from goodput.sources.kube_patience import Patience
 from goodput.sources.kube_snapshot import LEASES_OF_NODES
 from goodput.sources.kubernetes_api import KubernetesApi
 from goodput.sources.places import Place, places
+from goodput.texts import counted
 
 OK, MISSING, REFUSED, UNREACHABLE = "ok", "missing", "refused", "unreachable"
 
@@ -116,10 +117,11 @@ def _check_cluster(
             asked = list(_rights(api, source))
             refused = [str(right) for right in asked if not api.may(*right)]
         except Refused as error:
-            yield found(REFUSED, f"{error}")
+            yield found(REFUSED, shut_out(error) or f"{error}")
             return
         except Unanswered as error:
-            yield found(UNREACHABLE, f"the API server does not answer: {error}")
+            no_use = f"the API server gives no answer of use ({error}); check the address"
+            yield found(UNREACHABLE, shut_out(error) or no_use)
             return
     if refused:
         yield found(REFUSED, f"this account may not {', '.join(refused)}; see its RBAC")
@@ -142,20 +144,25 @@ def _check_prometheus(
             query.name: server.count_series(query.selector(source.match), at_ms)
             for query in queries
         }
+    looked = f"at {_utc(at_ms)}"
     there = [f"{name} ({count} series)" for name, count in series.items() if count]
     if there:
-        yield found(OK, f"has {', '.join(there)}")
+        yield found(OK, f"{looked} it had {', '.join(there)}")
     if absent := [name for name, count in series.items() if not count]:
-        yield found(MISSING, f"has no series of {', '.join(absent)}")
+        yield found(MISSING, f"{looked} it had no series of {', '.join(absent)}")
     if lake is None:
         return
     newest = newest_slices(lake, source.cluster, set(series))
     if newest:
-        behind = (at_ms - min(newest.values())) // _HOUR_MS
-        until = datetime.fromtimestamp(min(newest.values()) / 1000, UTC)
-        yield found(OK, f"the lake has it until {until:%Y-%m-%d %H:%M} UTC, {behind} hours behind")
+        until_ms = min(newest.values())
+        behind = counted((at_ms - until_ms) // _HOUR_MS, "hour")
+        yield found(OK, f"its hours until {_utc(until_ms)} are in the lake, {behind} behind")
     else:
         yield found(MISSING, f"the lake has nothing of it for cluster {source.cluster}")
+
+
+def _utc(epoch_ms: int) -> str:
+    return f"{datetime.fromtimestamp(epoch_ms / 1000, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _check_loki(source: LokiLogs, now: datetime, found: Callable[[str, str], Finding]) -> Finding:

@@ -213,7 +213,7 @@ class PodLogs(_Cluster, _Logs):
         from goodput.sources import live_pod_logs
 
         with closing(self.open()) as api:
-            logs = live_pod_logs.PodLogs(api, self.scope, self.cluster)
+            logs = live_pod_logs.PodLogs(api, self.scope, self.cluster, say=say)
             return self._take(lake, logs, now, say)
 
 

@@ -155,18 +155,22 @@ def collect_files(
         **(more_hints or {}),
     }
     hints = checked_hints({name: value for name, value in given.items() if value is not None})
-    for path in _walk(paths):
-        yield _collect_file(path, {**hints, "file": path_text(path)})
-
-
-def _walk(paths: Iterable[str | Path]) -> Iterator[Path]:
     for path in map(Path, paths):
-        if not path.exists():
-            raise NoData(f"there is no file or folder {path}; check the path")
-        if not path.is_dir():
-            yield path
-            continue
+        is_empty = True
+        for file in _walk(path):
+            is_empty = False
+            yield _collect_file(file, {**hints, "file": path_text(file)})
+        if is_empty:
+            yield FileReport(path_text(path), "empty folder", {}), {}
+
+
+def _walk(path: Path) -> Iterator[Path]:
+    if not path.exists():
+        raise NoData(f"there is no file or folder {path}; check the path")
+    if path.is_dir():
         yield from _files_below(path)
+    else:
+        yield path
 
 
 def _files_below(path: Path) -> Iterator[Path]:

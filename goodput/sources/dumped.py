@@ -11,6 +11,7 @@ from typing import Any
 
 from goodput._files import path_text
 from goodput.lake import Lake
+from goodput.sources import kernel_log
 from goodput.sources.artefact import Problem, quarantine_row
 from goodput.sources.dump import FileReport
 from goodput.sources.earlier_problems import EarlierProblems
@@ -35,7 +36,7 @@ def take_dump(
 
     Args:
         reports: as `collect_files` gives them, one file at a time.
-        say: told one line per file.
+        say: told one line per file, and which kernel logs do not say whose they are.
     """
     publisher = Publisher(lake, _FROM, lambda: now, cluster=cluster)
     typed_folders: dict[str, None] = {}
@@ -54,6 +55,8 @@ def take_dump(
             publisher.take(tables, name)
             publisher.check()
             say(_sentence(report, publisher.quarantined - before))
+            if nameless := kernel_log.nameless(tables):
+                say(f"{report.file}: {nameless}")
         publisher.settle(earlier.rows(now))
         publisher.flush()
     return replace(publisher.taken, typed_folders=tuple(typed_folders))

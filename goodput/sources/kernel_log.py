@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -33,6 +33,7 @@ from goodput.sources.artefact import (
     parse_time,
     quarantine_row,
 )
+from goodput.texts import counted
 
 TABLE = "kernel_events"
 SOURCE = "kernel"
@@ -129,6 +130,17 @@ def read(stream: BinaryIO, hints: Hints) -> dict[str, list[Row]]:
     for flaw in blocks.flaws:
         reader.refuse(flaw.line, flaw.value or None, flaw.reason, flaw.column or None)
     return {TABLE: reader.rows, "quarantine": [*reader.refused, *reader.summary()]}
+
+
+def nameless(tables: Mapping[str, Sequence[Row]]) -> str | None:
+    """What to do about a file whose lines do not say whose they are; None if they do."""
+    count = sum(row["node_name"] is None for row in tables.get(TABLE, ()))
+    if not count:
+        return None
+    return (
+        f"{counted(count, 'line')} name no node, so nothing is blamed on them: give --hint"
+        " node=NAME, or let a folder or the file bear its name"
+    )
 
 
 def _readable(stream: BinaryIO) -> BinaryIO:

@@ -13,7 +13,11 @@ import msgspec
 
 from goodput.sources.kube_values import clean_text
 
+ROLE = "the role that goodput needs is in docs/guides/collect-from-kubernetes.md"
+"""What to do where an account may not read something."""
+
 _OK = 200
+_UNAUTHORIZED = 401
 # In lists of what is built into Kubernetes no object has its kind, and none is a list.
 _SAYS_WHAT_IT_IS = ("kind", "items")
 _LONGEST_WAIT_S = 60.0
@@ -103,6 +107,18 @@ class Unanswered(Exception):
         super().__init__(clean_text(reason))
         self.status = status
         self.retry_after_s = retry_after_s
+
+
+def shut_out(error: Refused | Unanswered) -> str | None:
+    """Why no request would do, and what to check; None if it is about this one request."""
+    if isinstance(error, Refused) and error.status == _UNAUTHORIZED:
+        return (
+            f"the API server refused the credentials ({error}); check that the token or certificate"
+            " is for this cluster and has not run out"
+        )
+    if isinstance(error, Unanswered) and error.status is None:
+        return f"the API server does not answer ({error}); check the address"
+    return None
 
 
 def json_object(data: bytes | bytearray) -> dict[str, Any] | None:

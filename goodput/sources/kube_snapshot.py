@@ -24,7 +24,7 @@ from goodput._memory import (
 from goodput.errors import SourceUnreachable, UsageError
 from goodput.lake import Lake
 from goodput.sources.artefact import Row
-from goodput.sources.kube_answers import Refused, Unanswered
+from goodput.sources.kube_answers import ROLE, Refused, Unanswered, shut_out
 from goodput.sources.kube_listing import Page, Resource, find_resources, pages
 from goodput.sources.kube_namespaces import NAME
 from goodput.sources.kube_objects import OBJECTS, read_page
@@ -255,12 +255,13 @@ class _Look:
         """Reads every list."""
         try:
             resources = find_resources(self._api, self._failed)
+        except (Refused, Unanswered) as error:
+            raise _silent(error, "the address, and that this account may get /apis") from None
+        try:
             namespaces = chosen_namespaces(self._api, self._scope)
         except (Refused, Unanswered) as error:
-            raise SourceUnreachable(
-                f"the API server does not say what it has ({error}); check the address, and that"
-                " this account may list namespaces where some are left out"
-            ) from None
+            needed = "that this account may list namespaces, which it must where some are left out"
+            raise _silent(error, needed) from None
         for resource in resources:
             for each in _lists(resource, namespaces, self._scope.selector):
                 try:
@@ -268,10 +269,7 @@ class _Look:
                 except (Refused, Unanswered) as error:
                     self._failed(each.name, error)
         if not self._versions:
-            raise SourceUnreachable(
-                "not one list could be read; the role that goodput needs is in"
-                " docs/guides/collect-from-kubernetes.md"
-            )
+            raise SourceUnreachable(f"not one list could be read; {ROLE}")
 
     def result(self, taken: Taken) -> Look:
         """What came of it."""
@@ -313,11 +311,13 @@ class _Look:
         }
 
     def _failed(self, name: str, error: Exception) -> None:
-        """Records what was not observed; a server that gives no answer at all ends the look."""
+        """Records what was not observed; a server that lets nobody in any more ends the look."""
         if isinstance(error, Unanswered) and error.status is None:
             raise SourceUnreachable(
                 f"the API server stopped answering at {name} ({error}); the next run takes the rest"
             ) from None
+        if isinstance(error, Refused) and (reason := shut_out(error)):
+            raise SourceUnreachable(f"{reason}; the next run takes the rest") from None
         if isinstance(error, Refused) and error.status == _BAD_REQUEST:
             raise UsageError(f"{name}: {error}; check the selector") from None
         (self._refused if isinstance(error, Refused) else self._unanswered).append(name)
@@ -331,6 +331,12 @@ class _Look:
         }
         self._writer.take({"collector_gaps": [gap]}, f"{_SOURCE} {name}")
         self._say(f"{name}: not read ({error})")
+
+
+def _silent(error: Refused | Unanswered, check: str) -> SourceUnreachable:
+    return SourceUnreachable(
+        shut_out(error) or f"the API server does not say what it has ({error}); check {check}"
+    )
 
 
 def _lists(

@@ -10,6 +10,7 @@ import json
 import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from goodput.sources.kube_snapshot import KubeList, Scope, open_publisher, take_
 from goodput.sources.kube_values import clean_text
 from goodput.sources.kubernetes_api import KubernetesApi
 from goodput.sources.publisher import QUARANTINE, Publisher
+from goodput.texts import counted
 
 _CHANGES = frozenset({"ADDED", "MODIFIED", "DELETED"})
 _GONE = 410
@@ -59,7 +61,8 @@ def watch_kubernetes(
         cluster: the name under which the lake knows it.
         stop: set it, and what came is published and this returns.
         pace: None means the defaults.
-        say: told one line per list of the first look, and what goes wrong.
+        say: told one line per list of the first look, one per look that brought rows, by itself or
+            with the changes before it, and what goes wrong.
         clock: knowledge time.
 
     Raises:
@@ -68,6 +71,7 @@ def watch_kubernetes(
     """
     pace = pace or Pace()
     carried: dict[str, str] = {}
+    gained: Counter[str] = Counter()
     has_looked = False
     while not stop.is_set():
         try:
@@ -79,10 +83,22 @@ def watch_kubernetes(
             say(str(error))
         else:
             has_looked = True
+            gained.update(look.taken.rows_added)
+            _tell(gained, clock(), say)
             with closing(open_publisher(lake, cluster, clock)) as publisher:
                 watch = _Watch(api, carried, stop, pace, say)
                 watch.run(look.versions, publisher, cluster)
+                gained.update(publisher.rows_added)
         stop.wait(pace.pause_s)
+    _tell(gained, clock(), say)
+
+
+def _tell(gained: Counter[str], at: datetime, say: Callable[[str], None]) -> None:
+    """Says how many rows came by table, if any did, and forgets them."""
+    rows = [f"{table}: {counted(n, 'new row')}" for table, n in sorted(gained.items()) if n]
+    if rows:
+        say(f"{at:%H:%M:%SZ}: {', '.join(rows)}")
+    gained.clear()
 
 
 @dataclass(frozen=True, slots=True)

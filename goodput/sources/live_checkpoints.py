@@ -23,6 +23,7 @@ from goodput.sources.checkpoint_listing import TABLE, checkpoint_row
 from goodput.sources.listing_lines import Entry
 from goodput.sources.places import Listing, Place, Stored
 from goodput.sources.publisher import Publisher
+from goodput.texts import counted
 
 LISTS = "checkpoint_lists"
 SETTLE = timedelta(seconds=60)
@@ -253,7 +254,7 @@ def _sentence(
     gone = sum(change.get("deleted_at") is not None for change in changes)
     whole = sum(bool(row["is_complete"]) for row in rows.values())
     text = (
-        f"{place.name}: {len(rows)} checkpoints, {whole} whole;"
+        f"{place.name}: {counted(len(rows), 'checkpoint')}, {whole} whole;"
         f" {len(changes) - gone} new or changed, {gone} deleted"
     )
     return text if reason is None else f"{text}; not complete: {reason}"

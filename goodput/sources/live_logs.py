@@ -188,6 +188,9 @@ def _looks(
     lists: list[LogList], readings: Readings, now: datetime, say: Callable[[str], None]
 ) -> Tables:
     """What was seen of each root, and the logs that are gone from it."""
+    for listed in lists:
+        if listed.is_whole and listed.is_seen and listed.is_empty:
+            say(f"{listed.root}: nothing is there")
     lost = lost_logs(lists, readings, now)
     for root, count in Counter(reading.root for reading in lost).items():
         say(f"{root}: not there any more: {counted(count, 'log')} that earlier runs read")

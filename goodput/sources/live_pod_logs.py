@@ -8,7 +8,7 @@ go.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from goodput.errors import GoodputError, SourceUnreachable
 from goodput.sources.artefact import quarantine_row
-from goodput.sources.kube_answers import Refused, Unanswered
+from goodput.sources.kube_answers import ROLE, Refused, Unanswered, shut_out
 from goodput.sources.kube_fields import Pruner
 from goodput.sources.kube_kinds import find_kind
 from goodput.sources.kube_listing import listing, pages
@@ -84,7 +84,13 @@ class PodLogs:
     """
 
     def __init__(
-        self, api: KubernetesApi, scope: Scope, cluster: str, *, again: bool = False
+        self,
+        api: KubernetesApi,
+        scope: Scope,
+        cluster: str,
+        *,
+        again: bool = False,
+        say: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Nothing is asked for yet.
 
@@ -92,6 +98,7 @@ class PodLogs:
             scope: which pods; of these, the ones that hold GPUs or belong to a training workload.
             cluster: the name under which the lake knows it.
             again: read from the start what was read before.
+            say: told once for each namespace whose logs may not be read.
         """
         self.errors: list[GoodputError] = []
         self.lists = [LogList(_root(scope), is_whole=True)]
@@ -100,6 +107,8 @@ class PodLogs:
         self._scope = scope
         self._cluster = cluster
         self._again = again
+        self._say = say
+        self._has_come = False
         self._refused: set[str] = set()
         self._lost_nodes: set[str] = set()
 
@@ -116,12 +125,15 @@ class PodLogs:
             listed.names.add(run.log)
             last = newest.get(run.log)
             if run.over_at and last and last.known_until >= run.over_at:
+                self._has_come = True
                 continue
             if run.namespace in self._refused or run.node in self._lost_nodes:
                 listed.miss(run.log, "its namespace is refused, or its node does not answer")
                 continue
             for part, stored in self._pull(run, last.since if last else None):
                 yield listed, part, stored
+        if self._refused and not self._has_come:
+            self.errors.append(SourceUnreachable(f"not one log of a pod could be read; {ROLE}"))
 
     def _runs(self) -> Iterator[ContainerRun]:
         selectors = {"labelSelector": self._scope.selector} if self._scope.selector else {}
@@ -134,8 +146,7 @@ class PodLogs:
                             yield from runs_of(pod)
         except (Refused, Unanswered) as error:
             raise SourceUnreachable(
-                f"the API server does not show pods ({error}); the role that goodput needs is in"
-                " docs/guides/collect-from-kubernetes.md"
+                shut_out(error) or f"the API server does not show pods ({error}); {ROLE}"
             ) from None
 
     def _pull(self, run: ContainerRun, since: datetime | None) -> Iterator[tuple[Part, Stored]]:
@@ -149,6 +160,7 @@ class PodLogs:
             except Unanswered as error:
                 self._note_silence(run, error)
                 return
+            self._has_come = True
             if at is None:
                 self.lists[0].miss(run.log, "another run took its place while it was read")
                 return
@@ -213,7 +225,9 @@ class PodLogs:
         if refused.status != _FORBIDDEN:
             return
         self._refused.add(run.namespace)
-        self._gap(f"{_SOURCE} of {run.namespace}", refused, refused.at)
+        name = f"{_SOURCE} of {run.namespace}"
+        self._gap(name, refused, refused.at)
+        self._say(f"{name}: not read ({refused}); {ROLE}")
 
     def _note_silence(self, run: ContainerRun, error: Unanswered) -> None:
         if error.status is None:

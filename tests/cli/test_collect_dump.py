@@ -173,3 +173,40 @@ def test_a_file_whose_name_is_no_text_is_taken_and_stops_no_other(goodput, tmp_p
     paths = goodput("query", "-o", "csv", "select path[-9:] from raw.log_files order by 1").stdout
     assert paths.splitlines()[1:] == ["/good.log", "d\\xff.log"]
     assert "bad\\xff.json" in goodput("query", "from quarantine").stdout
+
+
+def test_a_kernel_log_that_names_no_node_is_told_what_to_do(goodput, tmp_path):
+    xid = "NVRM: Xid (PCI:0000:4e:00): 79, pid=4711, GPU has fallen off the bus.\n"
+    at = "2026-03-02T10:00:00,250000+00:00"
+    bare, hosted = tmp_path / "dmesg.txt", tmp_path / "hosted.txt"
+    bare.write_text(f"{at} {xid}" * 2)
+    hosted.write_text(f"{at} gpu-1 kernel: {xid}")
+    nameless = (
+        f"{bare}: 2 lines name no node, so nothing is blamed on them: give --hint node=NAME, or let"
+        " a folder or the file bear its name"
+    )
+    result = goodput("collect", "dump", tmp_path)
+    assert (result.exit_code, result.stderr.splitlines()[:3]) == (
+        0,
+        [
+            f"{bare}: kernel log: 2 kernel_events",
+            nameless,
+            f"{hosted}: kernel log: 1 kernel_events",
+        ],
+    )
+    hinted = goodput("collect", "dump", bare, "--hint", "node=gpu-2")
+    assert "name no node" not in hinted.stderr
+    nodes = "select distinct node_name from raw.kernel_events order by 1 nulls last"
+    assert goodput("query", "-o", "csv", nodes).stdout.splitlines()[1:] == ["gpu-1", "gpu-2", '""']
+
+
+def test_a_folder_without_files_is_a_reason_above(goodput, tmp_path):
+    (tmp_path / "inbox").mkdir()
+    result = goodput("collect", "dump", tmp_path / "inbox")
+    assert (result.exit_code, result.stderr.splitlines()) == (
+        4,
+        [
+            f"{tmp_path}/inbox: empty folder: nothing",
+            "error: none of these files has anything that could be taken; see the reasons above",
+        ],
+    )

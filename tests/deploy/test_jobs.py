@@ -190,6 +190,34 @@ def test_a_job_without_a_lake_says_so_and_its_heartbeat_shows_it(site, start, ca
     assert not (site / "state" / "heartbeats" / "nightly_success.prom").exists()
 
 
+@pytest.mark.parametrize("module", [nightly, weekly])
+def test_days_in_which_no_gpu_was_paid_for_are_no_success(site, start, capsys, module):
+    name = module.__name__.removeprefix("pipelines.")
+    lake = Lake.open(site / "lake", create=True)
+    assert start(module, site) == errors.NoData.exit_code
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "it knows of no node; import or collect some" in said.err
+    assert heartbeat(site, name)["last_exit_code"] == errors.NoData.exit_code
+    assert sorted(path.name for path in (site / "state" / "heartbeats").iterdir()) == [
+        f"{name}.prom"
+    ]
+    assert lake.built_warehouse() is None
+    assert not (site / "reports").exists()
+
+
+@pytest.mark.parametrize("module", [nightly, weekly])
+def test_days_before_the_first_node_leave_the_build_before(fleet, start, capsys, module):
+    assert start(nightly, fleet) == 0
+    before = Lake.open(fleet / "lake").built_warehouse().stat()
+    metrics = (fleet / "state" / "heartbeats" / "goodput.prom").read_text()
+    assert start(module, fleet, now="2026-02-20T04:40:00Z") == errors.NoData.exit_code
+    assert "its first node is from 2026-03-01 00:00" in capsys.readouterr().err
+    after = Lake.open(fleet / "lake").built_warehouse().stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert (fleet / "state" / "heartbeats" / "goodput.prom").read_text() == metrics
+
+
 def test_a_success_leaves_a_time_to_alert_on(site, start):
     before = datetime.now(UTC).timestamp()
     assert start(collect, site) == 0

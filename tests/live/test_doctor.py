@@ -56,17 +56,19 @@ def test_a_cluster_that_does_not_let_us_in_is_refused_and_named(doctor, kubeconf
     cluster.tokens = set()
     code, said = doctor(kubernetes(kubeconfig))
     assert code == 0
-    assert "refused kubernetes east: 401: Unauthorized" in said
+    assert (
+        "refused kubernetes east: the API server refused the credentials (401: Unauthorized);"
+        " check that the token or certificate is for this cluster and has not run out"
+    ) in said
 
 
 def test_a_cluster_that_is_not_there_is_unreachable(doctor, kubeconfig):
     kubeconfig.write_text(kubeconfig.read_text().replace("http://127.0.0.1:", "http://127.0.0.1:1"))
     code, said = doctor(kubernetes(kubeconfig))
     assert code == 5
-    assert any(
-        line.startswith("unreachable kubernetes east: the API server does not answer")
-        for line in said
-    )
+    [line] = [line for line in said if line.startswith("unreachable kubernetes east: ")]
+    assert "the API server does not answer (" in line
+    assert line.endswith("); check the address")
     assert said[-1] == "error: not reachable: kubernetes east"
 
 
@@ -91,9 +93,29 @@ def test_sources_are_looked_at_when_the_lake_is_not_there(tmp_path, kubeconfig):
     config = tmp_path / "goodput.toml"
     config.write_text(f'lake = "{tmp_path}/none"\ncluster = "east"\n{kubernetes(kubeconfig)}')
     result = CliRunner().invoke(main, ["--config", str(config), "doctor"])
+    assert result.exit_code == 0
+    assert result.stderr.splitlines() == [
+        "the lake does not exist yet; the first collect makes it",
+        "ok kubernetes east: the API server answers: v1.37.0",
+        "ok kubernetes east: this account may read all 5 resources",
+    ]
+    assert not (tmp_path / "none").exists()
+
+
+def test_each_failure_has_a_line_of_its_own(tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    config = tmp_path / "goodput.toml"
+    missing = f'[[source]]\nkind = "logs"\npaths = ["{tmp_path}/a", "{tmp_path}/b"]\n'
+    config.write_text(f'lake = "{tmp_path}/file/lake"\n{missing}')
+    result = CliRunner().invoke(main, ["--config", str(config), "doctor"])
     assert result.exit_code == 5
-    assert "ok kubernetes east: the API server answers: v1.37.0" in result.stderr
-    assert "not reachable: the lake: there is no lake at" in result.stderr
+    impossible = "and none can be made there; check the path and its permissions"
+    assert result.stderr.splitlines() == [
+        f"unreachable lake: no lake is at {tmp_path}/file/lake, {impossible}",
+        f"unreachable logs: {tmp_path}/a cannot be read: No such file or directory",
+        f"unreachable logs: {tmp_path}/b cannot be read: No such file or directory",
+        "error: not reachable: lake, logs",
+    ]
 
 
 @pytest.mark.parametrize(

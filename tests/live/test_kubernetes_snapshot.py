@@ -1,6 +1,7 @@
 """`collect kubernetes` against an API server that behaves, and misbehaves, like the real one."""
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -420,10 +421,45 @@ def test_nothing_readable_is_an_error(take, cluster):
         take()
 
 
-def test_a_bad_token_is_an_error_that_names_it(take, cluster):
-    cluster.tokens.clear()
-    with pytest.raises(SourceUnreachable, match="401: Unauthorized"):
+def test_credentials_that_are_refused_midway_end_the_look(take, cluster, rows):
+    """Else it would seem that this account may read all but the rest of the lists."""
+    cluster.add("pods", pod("p"))
+    cluster.faults["pods"] = Fault("unauthorized", range(99), value="none")
+    with pytest.raises(SourceUnreachable, match=r"refused the credentials .*; the next run takes"):
         take()
+    assert "Pod" not in [kind for (kind,) in rows("kube_lists", "kind")]
+
+
+@pytest.mark.parametrize("scope", [{}, {"left_out": ("kube-system",)}])
+def test_a_bad_token_is_an_error_that_names_it(take, cluster, scope):
+    cluster.tokens.clear()
+    with pytest.raises(SourceUnreachable) as caught:
+        take(**scope)
+    assert str(caught.value) == (
+        "the API server refused the credentials (401: Unauthorized); check that the token or"
+        " certificate is for this cluster and has not run out"
+    )
+
+
+def test_no_connection_is_an_error_of_the_address(take, cluster):
+    cluster.faults["/apis"] = Fault("reset", range(9))
+    with pytest.raises(SourceUnreachable) as caught:
+        take(left_out=("kube-system",))
+    assert re.fullmatch(
+        r"the API server does not answer \(.+\); check the address", str(caught.value)
+    )
+
+
+def test_namespaces_are_spoken_of_only_where_they_must_be_listed(take, cluster):
+    cluster.forbidden.add("namespaces")
+    take()
+    with pytest.raises(SourceUnreachable) as caught:
+        take(left_out=("kube-system",))
+    said = str(caught.value)
+    assert said.startswith("the API server does not say what it has (403: namespaces is forbidden")
+    assert said.endswith(
+        "); check that this account may list namespaces, which it must where some are left out"
+    )
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """`collect kubernetes --watch`: every transition, and none lost where a watch ends or breaks."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -198,6 +199,20 @@ def test_a_first_look_that_fails_is_an_error(lake, api, cluster):
         watch_kubernetes(lake, api, Scope(), cluster="prod", stop=threading.Event())
 
 
+def test_each_look_that_brings_rows_has_a_line(watching, cluster, rows):
+    cluster.add("pods", pod(900))
+    cluster.changes["pods"] = [change("MODIFIED", 1001), change("MODIFIED", 1002)]
+    with watching() as watch:
+        eventually(
+            lambda: rows("kube_objects", "resource_version"), [("1001",), ("1002",), ("900",)]
+        )
+    told = [line.split("Z: ", 1) for line in watch.said if re.match(r"\d\d:\d\d:\d\dZ: ", line)]
+    assert [rows for _, rows in told] == [
+        "kube_lists: 5 new rows, kube_objects: 1 new row",
+        "kube_objects: 2 new rows",
+    ]
+
+
 def test_the_command_stays_until_it_is_told_to_stop_and_publishes_what_came(
     cluster, kubeconfig, tmp_path, rows
 ):
@@ -213,10 +228,13 @@ def test_the_command_stays_until_it_is_told_to_stop_and_publishes_what_came(
             time.sleep(0.5)
             process.send_signal(signal.SIGTERM)
             assert process.wait(20) == 0
+            said = process.stderr.read().decode().splitlines()
         finally:
             cluster.closing = True
             process.kill()
     assert rows("kube_objects", "resource_version") == [("1001",)]
+    assert said[-2].endswith("Z: kube_objects: 1 new row")
+    assert said[-1] == "stopped; what came is published"
 
 
 def test_a_sign_in_that_fails_later_is_tried_again(
@@ -242,7 +260,9 @@ def test_a_look_that_fails_after_a_watch_expired_is_taken_again(watching, cluste
     cluster.oldest = 1500
     cluster.faults["/apis"] = Fault("reset", range(1, 9))
     with watching() as watch:
-        eventually(lambda: any("does not say what it has" in line for line in watch.said), True)
+        eventually(
+            lambda: any("the API server does not answer" in line for line in watch.said), True
+        )
         cluster.version = 2000
         cluster.changes["pods"] = [change("MODIFIED", 2001)]
         eventually(lambda: rows("kube_objects", "resource_version"), [("2001",)])

@@ -305,7 +305,7 @@ def test_the_command(server, loki, tmp_path):
     loki.add(LABELS, (just_now, "completed step: 1, seconds: 1.0"))
     done = CliRunner().invoke(main, [*words, "--loki", server[1], "--loki-query", QUERY])
     assert (done.exit_code, done.stdout) == (0, "")
-    assert "log_steps: 1 new rows" in done.stderr
+    assert "log_steps: 1 new row\n" in done.stderr
     for more in (
         [],
         ["--loki", server[1]],

@@ -256,6 +256,53 @@ def test_what_may_not_be_read_is_recorded_and_asked_for_once(collect, cluster, r
     assert rows("log_lists", "is_complete, files, len(unseen)") == [(False, 3, 3)]
 
 
+ROLE = "the role that goodput needs is in docs/guides/collect-from-kubernetes.md"
+
+
+@pytest.fixture
+def command(kubeconfig, tmp_path):
+    """Runs `collect logs --pods`; gives the exit code and what was said."""
+
+    def run(*options):
+        words = ["--lake", str(tmp_path / "lake"), "collect", "logs", "--pods"]
+        done = CliRunner().invoke(main, [*words, "--kubeconfig", str(kubeconfig), *options])
+        return done.exit_code, done.stderr.splitlines()
+
+    return run
+
+
+def test_logs_that_may_not_be_read_are_named_with_the_remedy(command, cluster):
+    cluster.add("pods", pod("p"), pod("q"), pod("r", namespace="other"))
+    cluster.forbidden.add("log")
+    code, said = command()
+    assert [line.split(" (403: ")[0] for line in said if "not read" in line] == [
+        "kubernetes pods/log of team: not read",
+        "kubernetes pods/log of other: not read",
+    ]
+    assert all(line.endswith(f"); {ROLE}") for line in said if "not read" in line)
+    assert (code, said[-1]) == (5, f"error: not one log of a pod could be read; {ROLE}")
+
+
+def test_where_a_log_is_known_to_its_end_one_that_is_refused_is_no_failure(command, cluster):
+    cluster.add("pods", pod("p", exited("09:30:00")), pod("r", namespace="other"))
+    cluster.logs["team/p/main"] = [[step("09:00:01", 1)]]
+    cluster.logs["other/r/main"] = [[step("09:00:01", 1)]]
+    assert command()[0] == 0
+    cluster.forbidden.add("log")
+    code, said = command()
+    assert (code, sum("other: not read (403" in line for line in said)) == (0, 1)
+
+
+def test_credentials_that_are_refused_are_not_taken_for_a_role(command, cluster):
+    cluster.tokens.clear()
+    code, said = command()
+    assert code == 5
+    assert said[-1] == (
+        "error: the API server refused the credentials (401: Unauthorized); check that the token or"
+        " certificate is for this cluster and has not run out"
+    )
+
+
 def test_a_node_that_does_not_answer_is_left_and_the_others_are_read(collect, cluster, rows):
     cluster.add("pods", pod("p", node="dead"), pod("q", node="dead"), pod("r", node="n2"))
     cluster.logs["team/r/main"] = [[step("09:00:01", 1)]]
@@ -332,7 +379,7 @@ def test_the_command(cluster, kubeconfig, tmp_path):
     cluster.add("pods", pod("p"))
     cluster.logs["team/p/main"] = [[step("09:00:01", 1)]]
     words = ["--lake", str(tmp_path / "lake"), "collect", "logs", "--pods"]
-    for new in ("log_steps: 1 new rows", "1 files, 1 of them as they were"):
+    for new in ("log_steps: 1 new row\n", "1 file, 1 of them as they were"):
         done = CliRunner().invoke(main, [*words, "--kubeconfig", str(kubeconfig)])
         assert (done.exit_code, done.stdout) == (0, "")
         assert new in done.stderr

@@ -27,18 +27,18 @@ def test_logs(collect, tmp_path):
         "",
         [
             f"{log}: maxtext: 1 log_segments, 1 log_steps",
-            "log_files: 1 new rows",
-            "log_lists: 1 new rows",
-            "log_reads: 1 new rows",
-            "log_segments: 1 new rows",
-            "log_steps: 1 new rows",
-            "1 files, 0 of them as they were",
+            "log_files: 1 new row",
+            "log_lists: 1 new row",
+            "log_reads: 1 new row",
+            "log_segments: 1 new row",
+            "log_steps: 1 new row",
+            "1 file, 0 of them as they were",
         ],
     )
     assert collect("logs", log, "--job", "J", "--attempt", "2", "--tz", "Europe/Berlin") == (
         0,
         "",
-        ["log_lists: 1 new rows", "1 files, 1 of them as they were"],
+        ["log_lists: 1 new row", "1 file, 1 of them as they were"],
     )
 
 
@@ -49,9 +49,9 @@ def test_checkpoints(collect, tmp_path):
         0,
         "",
         [
-            f"{tmp_path}: 1 checkpoints, 1 whole; 1 new or changed, 0 deleted",
-            "checkpoint_files: 1 new rows",
-            "checkpoint_lists: 1 new rows",
+            f"{tmp_path}: 1 checkpoint, 1 whole; 1 new or changed, 0 deleted",
+            "checkpoint_files: 1 new row",
+            "checkpoint_lists: 1 new row",
         ],
     )
 
@@ -76,3 +76,22 @@ def test_an_unknown_zone_is_a_mistake_of_the_caller(collect, tmp_path):
     code, _, said = collect("logs", log, "--tz", "Nowhere")
     assert code == 2
     assert "Nowhere" in said[-1]
+
+
+def test_a_folder_without_files_is_said_to_have_none(collect, tmp_path):
+    empty, other = tmp_path / "empty", tmp_path / "other"
+    (empty / "below").mkdir(parents=True)
+    other.mkdir()
+    lists = "log_lists: 1 new row"
+    none = "0 files, 0 of them as they were"
+    sentence = f"error: there is no file below {empty}; check the path"
+    said = [f"{empty}: nothing is there", lists, none, sentence]
+    assert collect("logs", empty) == (4, "", said)
+    assert collect("logs", empty, other)[2][-1] == (
+        f"error: there is no file below {empty}, {other}; check the path"
+    )
+    put(other / "rank-3.log", STEP, at=10)
+    code, _, said = collect("logs", empty, other, "--job", "J")
+    assert code == 0
+    assert f"{empty}: nothing is there" in said
+    assert f"{other}: nothing is there" not in said

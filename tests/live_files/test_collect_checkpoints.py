@@ -168,7 +168,7 @@ def test_a_checkpoint_has_place_size_and_times(runs, tmp_path):
             1000,
         )
     ]
-    assert runs.said == [f"{root}: 1 checkpoints, 1 whole; 1 new or changed, 0 deleted"]
+    assert runs.said == [f"{root}: 1 checkpoint, 1 whole; 1 new or changed, 0 deleted"]
 
 
 def test_a_run_that_is_repeated_adds_its_listing_and_nothing_else(runs, tmp_path):

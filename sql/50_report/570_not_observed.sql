@@ -70,27 +70,24 @@ gap_time as (
 
 -- What stands in the API at the first look tells nothing sure of the time before it, and after the last
 -- one things are as they were then, for all that is known.
-before_looks as (
+beyond_looks as (
     select
         sum(
             entry.unit_count
             * greatest(0, least(entry.ended_ms, ms_of(look.first_at)) - entry.started_ms)
-        ) as unit_ms
-    from ledger.entries as entry
-    inner join ledger.device_groups as device using (group_id)
-    inner join observed.cluster_looks as look on device.cluster = look.cluster
-),
-
-after_looks as (
-    select
+        ) as before_unit_ms,
         sum(
             entry.unit_count
             * greatest(0, entry.ended_ms - greatest(entry.started_ms, ms_of(gap.started_at)))
-        ) as unit_ms
+        ) filter (where gap.started_at is not null) as after_unit_ms
     from ledger.entries as entry
     inner join ledger.device_groups as device using (group_id)
-    inner join staged.collector_gaps as gap
-        on device.cluster = gap.cluster and gap.source_name = 'kubernetes'
+    inner join observed.cluster_looks as look on device.cluster = look.cluster
+    left join staged.collector_gaps as gap
+        on
+            look.cluster = gap.cluster
+            and look.last_at = gap.started_at
+            and gap.source_name = 'kubernetes'
 ),
 
 quarantined as (
@@ -139,17 +136,17 @@ from booked
 union all
 select
     65, 'before_first_look',
-    coalesce(before_looks.unit_ms, 0) / 5040 / 3600000,
+    coalesce(beyond_looks.before_unit_ms, 0) / 5040 / 3600000,
     booked.paid / 5040 / 3600000,
     'GPU-hours'
-from booked, before_looks
+from booked, beyond_looks
 union all
 select
     66, 'after_last_look',
-    coalesce(after_looks.unit_ms, 0) / 5040 / 3600000,
+    coalesce(beyond_looks.after_unit_ms, 0) / 5040 / 3600000,
     booked.paid / 5040 / 3600000,
     'GPU-hours'
-from booked, after_looks
+from booked, beyond_looks
 union all
 select 70, 'collector_gaps', coalesce(gap_ms, 0) / 3600000, null, 'hours'
 from gap_time
